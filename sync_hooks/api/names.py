@@ -1,0 +1,110 @@
+"""Names and labels of everything a run creates. Only the run's part of a name is ever shortened."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from sync_hooks.api.model import GROUP
+
+MANAGED_BY = "cluster-readiness-engine"
+LABEL_MANAGED_BY = "app.kubernetes.io/managed-by"
+LABEL_WORKLOAD_RUN = f"{GROUP}/workload-run"
+LABEL_WORKFLOW = f"{GROUP}/workflow"
+LABEL_GROUP = f"{GROUP}/group"
+LABEL_ITERATION = f"{GROUP}/iteration"
+LABEL_JOB = f"{GROUP}/job"
+LABEL_DEVICES = f"{GROUP}/devices"
+ANNOTATION_GROUP_NODES = f"{GROUP}/group-nodes"
+
+LONGEST_PREFIX = 20  # leaves room for -g2499-i10-t3-w9-launcher-0-0-xxxxx below 63
+HASH_LENGTH = 5
+
+FNV_OFFSET = 0x811C9DC5
+FNV_PRIME = 0x01000193
+
+_JOB_NAME = re.compile(r"-g(\d+)-i(\d+)(?:-t(\d+))?$")
+
+
+def shorten(name: str, longest: int = LONGEST_PREFIX) -> str:
+    """Return the name if it fits, else its head, a hyphen and five hex digits of the whole name's FNV-1a hash."""
+    if len(name) <= longest:
+        return name
+    head = name[: longest - HASH_LENGTH - 1].rstrip("-.")
+    return f"{head}-{fnv1a(name):05x}"[: len(head) + 1 + HASH_LENGTH]
+
+
+def fnv1a(text: str) -> int:
+    """Return the 32-bit FNV-1a hash of the text's UTF-8 bytes."""
+    value = FNV_OFFSET
+    for byte in text.encode():
+        value = (value ^ byte) * FNV_PRIME & 0xFFFFFFFF
+    return value
+
+
+def runtime_name(run: str) -> str:
+    """Name of the run's TrainingRuntime."""
+    return f"{shorten(run)}-runtime"
+
+
+def config_name(run: str) -> str:
+    """Name of the ConfigMap with the run's inline configuration."""
+    return f"{shorten(run)}-config"
+
+
+def plan_name(workflow: str) -> str:
+    """Name of the ConfigMap with the Workflow's plan."""
+    return f"{workflow}-plan"
+
+
+def iteration_name(workflow: str, iteration: int) -> str:
+    """Name of the ConfigMap with one iteration's result."""
+    return f"{workflow}-iteration-{iteration}"
+
+
+def succeeded_nodes_name(workflow: str) -> str:
+    """Name of the ConfigMap with the nodes that passed."""
+    return f"{workflow}-succeeded-nodes"
+
+
+def failed_nodes_name(workflow: str) -> str:
+    """Name of the ConfigMap with the nodes that failed."""
+    return f"{workflow}-failed-nodes"
+
+
+def job_name(prefix: str, group: int, iteration: int, retry: int = 0) -> str:
+    """Name of a Job; ``prefix`` is the run's shortened name, numbers of iterations start at 1."""
+    return f"{prefix}-g{group}-i{iteration}" + (f"-t{retry}" if retry else "")
+
+
+def train_job_name(job: str, attempt: int) -> str:
+    """Name of a Job's TrainJob: the attempt is part of it, so that no name is ever used twice."""
+    return f"{job}-w{attempt}"
+
+
+def bandwidth_name(job: str) -> str:
+    """Name of a Job's BandwidthMeasurement."""
+    return f"{job}-bandwidth"
+
+
+def goodput_name(job: str) -> str:
+    """Name of a Job's GoodputMeasurement."""
+    return f"{job}-goodput"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class JobKey:
+    """Which Job of a run: sorts by iteration, group and retry."""
+
+    iteration: int
+    group: int
+    retry: int = 0
+
+
+def job_key(name: str) -> JobKey | None:
+    """Read the numbers back out of a Job's name; None for a name of another form."""
+    match = _JOB_NAME.search(name)
+    if match is None:
+        return None
+    group, iteration, retry = match.groups()
+    return JobKey(int(iteration), int(group), int(retry or 0))

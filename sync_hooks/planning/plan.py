@@ -1,0 +1,99 @@
+"""The plan: everything a run will create, decided once, stored compressed, never computed again."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from sync_hooks.api.observed import Facts
+from sync_hooks.api.results import AppliedOverride, ExcludedNode
+
+PLAN_VERSION = 1
+PLAN_KEY = "plan.json.gz"
+
+
+class Group(Facts, frozen=True):
+    """Nodes that run one workload together. Its number is its place in the plan."""
+
+    nodes: tuple[str, ...] = ()
+    overflow: bool = False
+    """Filled up with nodes that have a home group of their own; ``lent`` names them."""
+    lent: tuple[str, ...] = ()
+    domains: tuple[str, ...] = ()
+
+
+class Plan(Facts, frozen=True):
+    """What was detected, what is created once, and what each group's Job looks like before its group is filled in."""
+
+    version: int = PLAN_VERSION
+    prefix: str = ""
+    """Shortened name of the run: the first part of every name below."""
+    platform: str = ""
+    architecture: str = ""
+    gpus_per_node: int = 0
+    targeted: int = 0
+    """Number of nodes that the target selects: those in groups and those excluded."""
+    exclusions: tuple[tuple[str, str], ...] = ()
+    """Targeted nodes that are left out, each with its reason, sorted by name."""
+    groups: tuple[Group, ...] = ()
+    hostnames: dict[str, str] = {}
+    """Label kubernetes.io/hostname by node, only where it differs from the node's name."""
+    runtime: dict[str, Any] = {}
+    """The TrainingRuntime, one a run."""
+    shared: tuple[dict[str, Any], ...] = ()
+    """Other objects that exist once a run: ConfigMaps."""
+    job: dict[str, Any] = {}
+    """Metadata (labels, annotations) and spec of a Job, without what belongs to its group."""
+    replicated_jobs: tuple[str, ...] = ()
+    """ReplicatedJobs whose pods are pinned to the group's nodes."""
+    tolerations: tuple[dict[str, Any], ...] = ()
+    """Tolerations added to those pods."""
+    own_objects: bool = False
+    """Each Job brings objects of its own (devices, storage, its copy of the runtime): Jobs carry the devices label."""
+    iterations: int = 1
+    max_concurrent: int = 0
+    retry_failed_groups: int = 0
+    applied_overrides: tuple[dict[str, Any], ...] = ()
+    """As `AppliedOverride` writes them."""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunIdentity:
+    """Whose plan it is."""
+
+    name: str
+    namespace: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unplannable:
+    """Why there is no plan. ``wait`` tells that time may mend it (no nodes labelled yet)."""
+
+    reason: str
+    message: str
+    wait: bool = False
+    exclusions: tuple[ExcludedNode, ...] = ()
+    applied_overrides: tuple[AppliedOverride, ...] = ()
+
+
+def encode(plan: Plan) -> bytes:
+    """Compress a plan; the same plan gives the same bytes."""
+    return gzip.compress(msgspec.json.encode(plan, order="sorted"), mtime=0)
+
+
+def decode(content: bytes) -> Plan:
+    """Read a plan back; raises ValueError (gzip's and msgspec's errors are such or OSError) where it is none."""
+    try:
+        return msgspec.json.decode(gzip.decompress(content), type=Plan)
+    except (OSError, EOFError) as error:
+        raise ValueError(str(error)) from error
+
+
+def sha256(content: bytes) -> str:
+    """Return the hexadecimal SHA-256 of a plan's bytes."""
+    return hashlib.sha256(content).hexdigest()
