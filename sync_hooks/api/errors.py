@@ -18,8 +18,16 @@ ErrorType = Literal[
 ]
 """Kubernetes' own cause types (metav1.CauseType)."""
 
+
+
+class Key(str):
+    """A key of a map in a field path, as opposed to the name of a field."""
+
+    __slots__ = ()
+
+
 Path = tuple[str | int, ...]
-"""A field path: names of fields and keys as text, list indices as numbers."""
+"""A field path: names of fields as text, keys of maps as `Key`, list indices as numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +40,14 @@ class FieldError:
 
 
 def field_path(path: Sequence[str | int], *, keys_after: frozenset[str] = frozenset()) -> str:
-    """Write a path as Kubernetes does: ``spec.env[0].name``; below a field of ``keys_after`` come map keys: ``[k]``."""
+    """Write a path as Kubernetes does: ``spec.env[0].name``, ``spec.thresholds[goodputRatio]``.
+
+    For paths that do not mark their keys, ``keys_after`` names the fields below which keys come.
+    """
     text = ""
     parent: str | int = ""
     for part in path:
-        if isinstance(part, int) or parent in keys_after:
+        if isinstance(part, int | Key) or parent in keys_after:
             text += f"[{part}]"
         else:
             text += f".{part}" if text else part

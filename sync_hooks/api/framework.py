@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
+from sync_hooks.api.limits import ONE_OF_SCRIPT_AND_MODULE, with_rules
 from sync_hooks.api.model import ApiModel
 
 
 class Torch(ApiModel):
     """PyTorch under torchrun. Exactly one of script and module is given."""
+
+    model_config = ConfigDict(json_schema_extra=with_rules(ONE_OF_SCRIPT_AND_MODULE))
 
     script: str | None = Field(default=None, min_length=1)
     """Path of the script in the image."""
@@ -27,7 +30,7 @@ class Mpi(ApiModel):
     """Arguments of the program."""
     mpi_args: list[str] | None = None
     """Additional arguments of mpirun."""
-    mpi_implementation: str | None = None
+    mpi_implementation: str | None = Field(default=None, pattern="^(OpenMPI)$")
     """MPI implementation; only OpenMPI is supported."""
     mpirun_path: str = Field(min_length=1)
     """Path of mpirun in the image."""
@@ -44,6 +47,8 @@ class Exec(ApiModel):
 
 class Framework(ApiModel):
     """Exactly one of torch, mpi and exec."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
 
     torch: Torch | None = None
     """PyTorch under torchrun."""

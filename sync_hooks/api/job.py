@@ -6,9 +6,25 @@ from typing import Annotated
 
 from pydantic import Field
 
-from sync_hooks.api.model import ApiModel, Condition, CoreObject, Duration, Float, Int32, ObjectReference, Timestamp
+from sync_hooks.api.limits import MOST_RESTARTS
+from sync_hooks.api.model import (
+    ApiModel,
+    Bool,
+    Condition,
+    CoreObject,
+    Duration,
+    Float,
+    Int32,
+    ObjectReference,
+    Timestamp,
+)
 from sync_hooks.api.results import FailedNode, Waiting
-from sync_hooks.api.workloadrun import BandwidthMeasurementTemplate, GoodputMeasurementTemplate, WorkloadMetadata
+from sync_hooks.api.workloadrun import (
+    BandwidthMeasurementTemplate,
+    GoodputMeasurementTemplate,
+    Thresholds,
+    WorkloadMetadata,
+)
 
 
 class Workload(ApiModel):
@@ -37,7 +53,7 @@ class JobCheckpoint(ApiModel):
 
     pvc_name: str = Field(min_length=1)
     """PersistentVolumeClaim with the checkpoints."""
-    max_restarts: Annotated[Int32, Field(ge=0)] | None = None
+    max_restarts: Annotated[Int32, Field(ge=0, le=MOST_RESTARTS)] | None = None
     """How often the workload is restarted (default 0)."""
 
 
@@ -64,11 +80,11 @@ class JobSpec(ApiModel):
     """Measures NCCL bandwidth."""
     ranks: Annotated[Int32, Field(ge=1)] | None = None
     """GPU ranks of the group, to check measured bandwidths against the collective."""
-    thresholds: dict[str, str] | None = None
+    thresholds: Thresholds | None = None
     """Requirements on measured values: CEL over the number `value`, by key."""
     measurement_timeout: Duration | None = None
     """How long to wait for measurements after the workload has ended (default 5m)."""
-    fabric_expected: bool | None = None
+    fabric_expected: Bool | None = None
     """The platform has a fabric: falling back to sockets fails validation."""
     dependencies: list[CoreObject] | None = None
     """Objects of this group alone: devices, storage, its own copy of the runtime."""
@@ -127,8 +143,8 @@ class JobStatus(ApiModel):
     """Requested measurements that brought no data, each with the reason."""
     failed_nodes: list[FailedNode] | None = None
     """Nodes that are blamed."""
-    inconclusive: bool | None = None
-    """The group failed and named nodes are blamed: nothing is said of its other nodes."""
+    attribution: str | None = Field(default=None, pattern="^(Node|Group|None)$")
+    """Who is blamed for a failure: Node (those in failedNodes, nothing is said of the others), Group (all), or None."""
     failure_log: FailureLog | None = None
     """The end of the failing container's log."""
     waiting: Waiting | None = None

@@ -7,36 +7,41 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
+from sync_hooks.api.limits import DURATION_PATTERN
+
 GROUP = "cre.nvidia.com"
 VERSION = "v1alpha1"
 API_VERSION = f"{GROUP}/{VERSION}"
 
-Timestamp = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
+Timestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 """RFC 3339, UTC, whole seconds, as `time.rfc3339` writes it."""
 
-Duration = Annotated[str, WithJsonSchema({"type": "string"})]
-"""A Go duration: ``90s``, ``1h30m``; `duration.parse_duration` reads it."""
+Duration = Annotated[str, Field(json_schema_extra={"maxLength": 64, "pattern": DURATION_PATTERN})]
+"""A Go duration: ``90s``, ``1h30m``; `duration.parse_duration` reads it, admission says what is wrong with it."""
 
-Int32 = Annotated[
-    int, Field(strict=True, ge=-(2**31), le=2**31 - 1), WithJsonSchema({"type": "integer", "format": "int32"})
-]
-Int64 = Annotated[int, Field(strict=True), WithJsonSchema({"type": "integer", "format": "int64"})]
-Float = Annotated[float, WithJsonSchema({"type": "number", "format": "double"})]
+Int32 = Annotated[int, Field(strict=True, ge=-(2**31), le=2**31 - 1, json_schema_extra={"format": "int32"})]
+Int64 = Annotated[int, Field(strict=True, json_schema_extra={"format": "int64"})]
+Bool = Annotated[bool, Field(strict=True)]
+Float = Annotated[float, Field(json_schema_extra={"format": "double"})]
 
 CoreObject = Annotated[dict[str, Any], WithJsonSchema({"type": "object", "x-kubernetes-preserve-unknown-fields": True})]
 """An object of Kubernetes' own (EnvVar, Volume, Container): open in the schema, checked in admission."""
 
 
 class ApiModel(BaseModel):
-    """Base of all API types: frozen, strict about types, closed to unknown fields."""
+    """Base of all API types: frozen, strict about types, closed to unknown fields.
+
+    The docstring under a field becomes its CRD description: `schema` takes it from the source, because pydantic would
+    read every source at import. Validators are built when first used: a command that validates needs few of them.
+    """
 
     model_config = ConfigDict(
         alias_generator=to_camel,
         validate_by_name=True,
         validate_by_alias=True,
-        use_attribute_docstrings=True,
         extra="forbid",
         frozen=True,
+        defer_build=True,
     )
 
     def to_dict(self) -> dict[str, Any]:
@@ -74,7 +79,7 @@ class Condition(ApiModel):
 class LocalObjectReference(ApiModel):
     """Names an object in the same namespace."""
 
-    name: str = Field(min_length=1)
+    name: str = Field(min_length=1, max_length=253)
     """Name of the object."""
 
 

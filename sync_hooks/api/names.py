@@ -62,14 +62,14 @@ def iteration_name(workflow: str, iteration: int) -> str:
     return f"{workflow}-iteration-{iteration}"
 
 
-def succeeded_nodes_name(workflow: str) -> str:
+def succeeded_nodes_name(workflow_uid: str) -> str:
     """Name of the ConfigMap with the nodes that passed."""
-    return f"{workflow}-succeeded-nodes"
+    return f"succeeded-nodes-{workflow_uid[:8]}"
 
 
-def failed_nodes_name(workflow: str) -> str:
+def failed_nodes_name(workflow_uid: str) -> str:
     """Name of the ConfigMap with the nodes that failed."""
-    return f"{workflow}-failed-nodes"
+    return f"failed-nodes-{workflow_uid[:8]}"
 
 
 def job_name(prefix: str, group: int, iteration: int, retry: int = 0) -> str:

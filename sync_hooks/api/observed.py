@@ -50,8 +50,8 @@ class LiveObject(Facts, frozen=True):
     api_version: str = ""
     kind: str = ""
     metadata: Metadata = Metadata()
-    spec: dict[str, Any] = {}
-    status: dict[str, Any] = {}
+    spec: Any = None
+    status: Any = None
     data: dict[str, str] = {}
     binary_data: dict[str, str] = {}
 

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, WithJsonSchema
 
-from sync_hooks.api.model import ApiModel, CoreObject, Duration, Int32
+from sync_hooks.api.limits import MOST_ITERATIONS, MOST_RETRIES
+from sync_hooks.api.model import ApiModel, Bool, CoreObject, Duration, Int32
 from sync_hooks.api.target import Target
 
 AnyJson = Annotated[Any, WithJsonSchema({"x-kubernetes-preserve-unknown-fields": True})]
@@ -37,7 +38,7 @@ class IntMatch(ApiModel):
 class TopologyMatch(ApiModel):
     """Matches how groups are formed."""
 
-    mode: str | None = None
+    mode: str | None = Field(default=None, pattern="^(topology|simple)$")
     """topology when groups follow a topology label, else simple."""
     domain_count: IntMatch | None = None
     """Number of topology domains among the nodes."""
@@ -50,20 +51,20 @@ class When(ApiModel):
     """Detected platform."""
     gpu_architecture: StringMatch | None = None
     """Detected GPU architecture."""
-    workload_kind: str | None = None
+    workload_kind: str | None = Field(default=None, pattern="^(TrainJob)$")
     """Kind of the workload: TrainJob."""
     topology: TopologyMatch | None = None
     """How groups are formed."""
-    expression: str | None = None
+    expression: str | None = Field(default=None, min_length=1, max_length=2048)
     """CEL over platform, gpuArchitecture, workloadKind, topologyMode (strings) and domainCount (int)."""
 
 
 class TopologyOverride(ApiModel):
     """Grouping by a topology label."""
 
-    topology_key: str | None = Field(default=None, min_length=1)
+    topology_key: str | None = Field(default=None, min_length=1, max_length=317)
     """Node label that names the domain."""
-    strict_domain: bool | None = None
+    strict_domain: Bool | None = None
     """One group a domain, whatever its size."""
 
 
@@ -74,7 +75,7 @@ class ExecutionOverride(ApiModel):
     """How many groups run at once; 0 means all."""
     timeout_per_job: Duration | None = None
     """How long one group may run."""
-    retry_failed_groups: Annotated[Int32, Field(ge=0)] | None = None
+    retry_failed_groups: Annotated[Int32, Field(ge=0, le=MOST_RETRIES)] | None = None
     """How often a failed group is tried again."""
 
 
@@ -85,11 +86,11 @@ class OrchestrationOverride(ApiModel):
     """Nodes to test."""
     topology: TopologyOverride | None = None
     """Grouping by topology."""
-    placement: str | None = None
+    placement: str | None = Field(default=None, pattern="^(Pinned|Unpinned)?$")
     """Pinned or Unpinned."""
     execution: ExecutionOverride | None = None
     """Launching."""
-    iterations: Annotated[Int32, Field(ge=1)] | None = None
+    iterations: Annotated[Int32, Field(ge=1, le=MOST_ITERATIONS)] | None = None
     """How often every group runs."""
 
 

@@ -105,6 +105,8 @@ class Waiting(ApiModel):
     """What is waited for, as a sentence."""
     since: Timestamp
     """When the wait began."""
+    object: str | None = None
+    """Kind and name of the object that is waited for."""
 
 
 class FailedNode(ApiModel):

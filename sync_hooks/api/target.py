@@ -10,7 +10,7 @@ from sync_hooks.api.model import ApiModel
 class NodeSelectorRequirement(ApiModel):
     """A requirement on a node's label."""
 
-    key: str
+    key: str = Field(min_length=1, max_length=317)
     """Key of the label."""
     operator: str = Field(pattern="^(In|NotIn|Exists|DoesNotExist)$")
     """In, NotIn, Exists or DoesNotExist."""
@@ -21,11 +21,11 @@ class NodeSelectorRequirement(ApiModel):
 class TaintSelector(ApiModel):
     """A taint that a node must carry; the workload then tolerates it."""
 
-    key: str = Field(min_length=1)
+    key: str = Field(min_length=1, max_length=317)
     """Key of the taint."""
-    value: str | None = None
+    value: str | None = Field(default=None, max_length=63)
     """Value of the taint; empty means any."""
-    effect: str | None = None
+    effect: str | None = Field(default=None, pattern="^(NoSchedule|PreferNoSchedule|NoExecute)?$")
     """Effect of the taint; empty means any."""
 
 

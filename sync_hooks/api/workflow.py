@@ -58,6 +58,8 @@ class WorkflowStatus(ApiModel):
     """Groups of the current iteration by state."""
     launched: str | None = None
     """Groups of the current iteration whose Job has been seen, as ranges: 0-3,5."""
+    lost: str | None = None
+    """Groups of the current iteration whose Job was deleted by somebody else, as ranges."""
     retries: dict[str, Int32] | None = None
     """Retries seen in the current iteration, by group number."""
     iterations: list[IterationSummary] | None = None

@@ -4,11 +4,28 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from sync_hooks.api.framework import Framework
+from sync_hooks.api.limits import (
+    KNOWN_THRESHOLDS,
+    LABEL_VALUE_PATTERN,
+    MOST_ITERATIONS,
+    MOST_NODES_PER_GROUP,
+    MOST_RESTARTS,
+    MOST_THRESHOLDS,
+    NOT_KUBERNETES_RESOURCE,
+    NOT_OUR_LABEL,
+    NOT_OUR_LABELS,
+    QUANTITY_PATTERN,
+    QUEUE_LABEL_KEY_PATTERN,
+    QUEUE_PATTERN,
+    RESOURCE_NAME_PATTERN,
+    with_rules,
+)
 from sync_hooks.api.model import (
     ApiModel,
+    Bool,
     Condition,
     CoreObject,
     Duration,
@@ -21,14 +38,20 @@ from sync_hooks.api.override import Override
 from sync_hooks.api.results import AppliedOverride, Coverage, ExcludedNode, Progress, Results, Waiting
 from sync_hooks.api.target import Target
 
-QUANTITY_PATTERN = r"^([0-9]+(\.[0-9]+)?)(Ki|Mi|Gi|Ti|Pi|Ei)?$"
-QUEUE_PATTERN = r"^$|^[a-zA-Z0-9]([a-zA-Z0-9._-]*[a-zA-Z0-9])?$"
+Expression = Annotated[str, Field(json_schema_extra={"minLength": 1, "maxLength": 1024})]
+LabelValue = Annotated[str, Field(max_length=63, pattern=LABEL_VALUE_PATTERN)]
+Labels = Annotated[dict[str, LabelValue], Field(max_length=32, json_schema_extra=with_rules(NOT_OUR_LABELS))]
+Thresholds = Annotated[
+    dict[str, Expression], Field(max_length=MOST_THRESHOLDS, json_schema_extra=with_rules(KNOWN_THRESHOLDS))
+]
 
 
 class Config(ApiModel):
     """Configuration files for the workload, mounted at /config. Exactly one source is given."""
 
-    inline: dict[str, str] | None = None
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
+
+    inline: Annotated[dict[str, str], Field(min_length=1)] | None = None
     """File contents by file name."""
     config_map_ref: LocalObjectReference | None = None
     """An existing ConfigMap whose keys become the files."""
@@ -39,9 +62,9 @@ class Checkpoint(ApiModel):
 
     storage_size: str = Field(pattern=QUANTITY_PATTERN)
     """Size of the volume, for example 500Gi."""
-    storage_class_name: str | None = None
+    storage_class_name: str | None = Field(default=None, max_length=253)
     """StorageClass to use; absent means the cluster's default."""
-    max_restarts: Annotated[Int32, Field(ge=0)] | None = None
+    max_restarts: Annotated[Int32, Field(ge=0, le=MOST_RESTARTS)] | None = None
     """How often a failed group is restarted from its last checkpoint (default 0). Needs a goodputMeasurement."""
 
 
@@ -50,7 +73,7 @@ class Orchestration(ApiModel):
 
     test_scale: str | None = Field(default=None, pattern="^(intra-node|intra-rack|full-scale)$")
     """intra-node tests each node alone, intra-rack one group a rack, full-scale (default) groups of numNodes."""
-    repeat_count: Annotated[Int32, Field(ge=1)] | None = None
+    repeat_count: Annotated[Int32, Field(ge=1, le=MOST_ITERATIONS)] | None = None
     """How often every group runs (default 1)."""
     max_concurrent: Annotated[Int32, Field(ge=0)] | None = None
     """How many groups run at once (default 0: all)."""
@@ -63,18 +86,23 @@ class Orchestration(ApiModel):
 class GangScheduler(ApiModel):
     """Opts the workload's pods into a gang-aware scheduler such as KAI Scheduler."""
 
-    scheduler_name: str = Field(min_length=1)
+    scheduler_name: str = Field(min_length=1, max_length=253)
     """Scheduler of every workload pod, for example kai-scheduler."""
     queue: str | None = Field(default=None, max_length=63, pattern=QUEUE_PATTERN)
     """Queue to submit to, written as a label on the pods; default-queue when unset or empty."""
-    queue_label_key: str | None = Field(default=None, max_length=317)
+    queue_label_key: str | None = Field(
+        default=None,
+        max_length=317,
+        pattern=QUEUE_LABEL_KEY_PATTERN,
+        json_schema_extra=with_rules(NOT_OUR_LABEL),
+    )
     """Key of that label (default kai.scheduler/queue)."""
 
 
 class GoodputMeasurementTemplate(ApiModel):
     """Measures how much of the training time made progress."""
 
-    log_profile_ref: str = Field(min_length=1)
+    log_profile_ref: str = Field(min_length=1, max_length=253)
     """Name of the LogProfile that understands the training log."""
     sample_interval: Duration | None = None
     """Time between two log reads (default 60s)."""
@@ -83,7 +111,7 @@ class GoodputMeasurementTemplate(ApiModel):
 class BandwidthMeasurementTemplate(ApiModel):
     """Measures NCCL bandwidth from the test's printed table."""
 
-    log_profile_ref: str = Field(min_length=1)
+    log_profile_ref: str = Field(min_length=1, max_length=253)
     """Name of the LogProfile that understands the test's table."""
     sample_interval: Duration | None = None
     """Time between two log reads (default 60s)."""
@@ -94,7 +122,7 @@ class BandwidthMeasurementTemplate(ApiModel):
 class WorkloadMetadata(ApiModel):
     """Metadata for the TrainJobs."""
 
-    labels: Annotated[dict[str, str], Field(max_length=32)] | None = None
+    labels: Labels | None = None
     """Labels put on every TrainJob."""
 
 
@@ -107,7 +135,7 @@ class WorkloadRunSpec(ApiModel):
     """Container image of the workload."""
     framework: Framework
     """How the workload is started: exactly one of torch, mpi and exec."""
-    num_nodes: Annotated[Int32, Field(ge=1)]
+    num_nodes: Annotated[Int32, Field(ge=1, le=MOST_NODES_PER_GROUP)]
     """Nodes per group, not a total: all eligible nodes are partitioned into groups of this size."""
     config: Config | None = None
     """Configuration files mounted at /config."""
@@ -115,7 +143,12 @@ class WorkloadRunSpec(ApiModel):
     """GPUs used on each node; absent means what the nodes offer."""
     mlnx_per_node: Annotated[Int32, Field(ge=0)] | None = None
     """Fabric interfaces requested on each node; absent means the platform's table, 0 requests none."""
-    nic_resource_name: str | None = Field(default=None, max_length=253)
+    nic_resource_name: str | None = Field(
+        default=None,
+        max_length=253,
+        pattern=RESOURCE_NAME_PATTERN,
+        json_schema_extra=with_rules(NOT_KUBERNETES_RESOURCE),
+    )
     """Extended resource of the fabric interfaces (on-premises); absent means detection."""
     image_pull_secrets: list[LocalObjectReference] | None = None
     """Secrets to pull the image with."""
@@ -125,7 +158,7 @@ class WorkloadRunSpec(ApiModel):
     """Additional volumes of the pods (Kubernetes' Volume)."""
     volume_mounts: list[CoreObject] | None = None
     """Additional mounts of the workload's containers (Kubernetes' VolumeMount)."""
-    enable_mnnvl: bool | None = Field(default=None, alias="enableMNNVL")
+    enable_mnnvl: Bool | None = Field(default=None, alias="enableMNNVL")
     """Multi-node NVLink; absent means on for gb200 and gb300."""
     checkpoint: Checkpoint | None = None
     """Checkpoint storage and restarts."""
@@ -135,7 +168,7 @@ class WorkloadRunSpec(ApiModel):
     """Init containers of the pods (Kubernetes' Container)."""
     orchestration: Orchestration | None = None
     """Grouping, repetition, concurrency and time limit."""
-    thresholds: dict[str, str] | None = None
+    thresholds: Thresholds | None = None
     """Requirements on measured values: CEL over the number `value`, by key: busBandwidthGBps: value >= 300."""
     goodput_measurement: GoodputMeasurementTemplate | None = None
     """Measures training goodput."""

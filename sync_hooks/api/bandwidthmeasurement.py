@@ -1,0 +1,174 @@
+"""The BandwidthMeasurement: one Job's bandwidth table, read from the log of the pod that prints it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from sync_hooks.api.model import (
+    ApiModel,
+    Bool,
+    Condition,
+    Duration,
+    Float,
+    Int32,
+    Int64,
+    Timestamp,
+    TypedLocalObjectReference,
+)
+
+
+class BandwidthMeasurementSpec(ApiModel):
+    """Whose log is read, and how."""
+
+    job_ref: TypedLocalObjectReference
+    """The Job that is measured."""
+    log_profile_ref: str = Field(min_length=1, max_length=253)
+    """Name of the LogProfile that understands the table."""
+    sample_interval: Duration | None = None
+    """Time between two log reads (default 60s). More than 2m is read as 2m: the end of a Job must be noticed while its
+    pods still exist."""
+    test_type: str | None = Field(default=None, max_length=63)
+    """Collective under test, for example all_reduce: only its tables count when a log holds several."""
+    ranks: Annotated[Int32, Field(ge=1)] | None = None
+    """GPU ranks of the group, to check measured bandwidths against the collective."""
+
+
+class BandwidthResult(ApiModel):
+    """One message size, out of place."""
+
+    size_bytes: Int64
+    """Message size."""
+    alg_bandwidth_g_bps: Float = Field(alias="algBandwidthGBps")
+    """Algorithm bandwidth in GB/s (10^9 bytes), mean over the samples."""
+    bus_bandwidth_g_bps: Float = Field(alias="busBandwidthGBps")
+    """Bus bandwidth in GB/s (10^9 bytes) as printed, mean over the samples."""
+    samples: Int32
+    """Rows of this size."""
+    wrong: Int64 | None = None
+    """Wrong values that the test found in its results, in place and out of place; absent where it did not check."""
+
+
+class BandwidthSummary(ApiModel):
+    """Figures over all sizes; each says which rows it stands for, because they differ widely."""
+
+    peak_bus_bandwidth_g_bps: Float = Field(alias="peakBusBandwidthGBps")
+    """Largest bus bandwidth of all sizes. The threshold busBandwidthGBps is about this one."""
+    at_largest_bus_bandwidth_g_bps: Float = Field(alias="atLargestBusBandwidthGBps")
+    """Bus bandwidth of the largest size."""
+    printed_average_bus_bandwidth_g_bps: Float | None = Field(default=None, alias="printedAverageBusBandwidthGBps")
+    """Average that the test prints itself: over all sizes, small ones included, in place and out of place."""
+    peak_alg_bandwidth_g_bps: Float = Field(alias="peakAlgBandwidthGBps")
+    """Largest algorithm bandwidth of all sizes. The threshold algBandwidthGBps is about this one."""
+
+
+class LogCursor(ApiModel):
+    """How far a log has been read: exact, so that no line counts twice and none is missed."""
+
+    first_line_time: str | None = None
+    """Kubelet timestamp of the first line that was read; a later one in a new read from the start means that the
+    beginning of the log has been rotated away."""
+    last_line_time: str | None = None
+    """Kubelet timestamp of the last line that was read, nanoseconds and zone as written."""
+    lines_at_last_time: Int32 | None = None
+    """Number of lines read that carry exactly this timestamp."""
+    page_doublings: Int32 | None = None
+    """How often the page size was doubled because one second of the log did not fit into a page."""
+
+
+class SizeSums(ApiModel):
+    """Sums over the rows of one size."""
+
+    size_bytes: Int64
+    """Message size."""
+    alg: Float
+    """Sum of the algorithm bandwidths."""
+    bus: Float
+    """Sum of the bus bandwidths."""
+    rows: Int32
+    """Number of rows."""
+    wrong: Int64 | None = None
+    """Sum of the wrong counts; absent where no row was checked."""
+
+
+class BandwidthReading(ApiModel):
+    """What has been read of a log so far, and in which table the reading stands."""
+
+    cursor: LogCursor = LogCursor()
+    """How far the log has been read."""
+    sizes: list[SizeSums] | None = None
+    """Sums by message size, in order of first appearance."""
+    table: str | None = None
+    """Collective of the table at the cursor, where the log names it."""
+    columns: list[str] | None = None
+    """Columns of the table at the cursor, as its header names them."""
+    table_counts: Bool | None = None
+    """Whether a row of the table at the cursor counted."""
+    kind: str | None = None
+    """Kind of the first table that counted, where no known testType chooses."""
+    others: list[str] | None = None
+    """Kinds of rows that did not count because another collective was asked for."""
+    data_types: list[str] | None = None
+    """Element types and reductions of the rows that count."""
+    unread: Int32 | None = None
+    """Lines that look like rows of the table but that the LogProfile's pattern does not match."""
+    unchecked: Int32 | None = None
+    """Rows whose results the test did not check."""
+    left_out: Int32 | None = None
+    """Rows of sizes beyond the number that is kept."""
+    out_of_bounds: Int64 | None = None
+    """Wrong results by the test's own footer."""
+    printed_average: Float | None = None
+    """Average bus bandwidth by the test's own footer."""
+    ranks: Int32 | None = None
+    """GPU ranks that the log lists."""
+    first_host: str | None = None
+    """Host of the first rank that the log lists."""
+    several_hosts: Bool | None = None
+    """Whether ranks or NCCL's own messages show more than one host; absent while the log says nothing."""
+    networks: list[str] | None = None
+    """Networks that NCCL says it uses."""
+    channels: list[str] | None = None
+    """Networks that NCCL's channels between nodes go through."""
+
+
+class BandwidthMeasurementStatus(ApiModel):
+    """What was measured. Without results nothing was, and there is no number that says otherwise."""
+
+    conditions: list[Condition] | None = Field(default=None, json_schema_extra={"x-kubernetes-list-type": "map"})
+    """Measuring: the Job runs and its log is read. Complete: the results are final; its reason is JobSucceeded,
+    JobFailed, NoDataCollected or LogsUnavailable."""
+    results: list[BandwidthResult] | None = None
+    """One entry a message size, in order of first appearance; provisional until Complete."""
+    summary: BandwidthSummary | None = None
+    """Figures over all sizes."""
+    wrong_count: Int64 | None = None
+    """Wrong values over all rows, or wrong results by the test's footer where rows carry no counts; absent where
+    nothing was checked."""
+    transport: list[str] | None = None
+    """Networks that NCCL used, for example IB or Socket; needs NCCL_DEBUG=INFO in the workload."""
+    socket_fallback: Bool | None = None
+    """NCCL's traffic between nodes went through TCP sockets; absent where the log does not say."""
+    ranks: Int32 | None = None
+    """GPU ranks that the log lists."""
+    notes: list[str] | None = None
+    """What a reader of the numbers should know."""
+    rows_seen: Int32 | None = None
+    """Rows that count."""
+    start_time: Timestamp | None = None
+    """When the first row was read."""
+    completion_time: Timestamp | None = None
+    """When the Job's workload ended."""
+    last_sample_time: Timestamp | None = None
+    """When the log was last read."""
+    job_uid: str | None = Field(default=None, alias="jobUID")
+    """UID of the Job that is measured: a later Job of the same name is another one."""
+    end_seen_time: Timestamp | None = None
+    """When the end of the workload was first seen here; the final read is given up a bounded time later."""
+    reading: BandwidthReading | None = None
+    """State of the reading between samples; absent once complete."""
+    final_reading: BandwidthReading | None = None
+    """State of the one read of the whole finished log; absent once complete."""
+    observed_generation: Int64 | None = None
+    """Generation of the spec that this status is about."""

@@ -1,0 +1,147 @@
+"""Who is to blame for a failed workload, and what its log says.
+
+The first worker that failed names its node; else a host that mpirun names; never the launcher's node. Where nobody can
+be named the whole group is failed, saying so. A pod that was preempted or evicted through the API blames nobody.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sync_hooks.api.job import FailureLog
+from sync_hooks.api.observed import ContainerStatus, Log, Pod
+from sync_hooks.api.results import FailedNode
+from sync_hooks.api.sync import ReadLog, Unreadable
+from sync_hooks.execution.phase import is_launcher
+
+WORKLOAD_FAILED = "WorkloadFailed"
+TAIL_LINES = 800
+TAIL_BYTES = 32 << 10
+KILLED = (137, 143)  # SIGKILL and SIGTERM: what the others of a failed group usually die of
+NOT_THE_NODES_FAULT = ("PreemptionByScheduler", "EvictionByEvictionAPI", "DeletionByTaintManager", "DeletionByPodGC")
+
+MPI_HOST = re.compile(r"(?:on node|on host|connect to host|daemon on node|from host)\s+([A-Za-z0-9._-]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One failed pod: which container, how it ended."""
+
+    pod: Pod
+    container: str
+    exit_code: int
+    reason: str
+    finished_at: str
+
+    @property
+    def order(self) -> tuple[bool, str]:
+        """Who failed first: causes before those that were only killed, then by time (RFC 3339 sorts as text)."""
+        return self.exit_code in KILLED, self.finished_at
+
+    @property
+    def text(self) -> str:
+        """One line for people."""
+        where = f" on node {self.pod.spec.node_name}" if self.pod.spec.node_name else ""
+        return f"pod {self.pod.name}{where}: container {self.container} exited with {self.exit_code} ({self.reason})"
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """Who is blamed: Node (the named ones), Group (all of it) or None (nobody)."""
+
+    attribution: str
+    nodes: tuple[FailedNode, ...] = ()
+    message: str = ""
+
+
+def failures(pods: Sequence[Pod]) -> tuple[Failure, ...]:
+    """Return the failed pods, the first to fail first; those that were only killed come last."""
+    found = [failure for pod in pods if (failure := _failure(pod)) is not None]
+    return tuple(sorted(found, key=lambda failure: (*failure.order, failure.pod.name)))
+
+
+def _failure(pod: Pod) -> Failure | None:
+    for status in (*pod.status.init_container_statuses, *pod.status.container_statuses):
+        ended = status.state.terminated
+        if ended is not None and ended.exit_code != 0:
+            return Failure(pod, status.name, ended.exit_code, ended.reason or "Error", ended.finished_at or "")
+    if pod.status.phase == "Failed":
+        return Failure(pod, _first_container(pod), -1, pod.status.reason or "PodFailed", "")
+    return None
+
+
+def _first_container(pod: Pod) -> str:
+    statuses: tuple[ContainerStatus, ...] = pod.status.container_statuses
+    return statuses[0].name if statuses else (pod.spec.containers[0].name if pod.spec.containers else "")
+
+
+def blame(failed: Sequence[Failure], pods: Sequence[Pod], nodes: Sequence[str], tail: str) -> Blame:
+    """Judge who failed a group that ran on ``nodes``; ``tail`` is the end of the launcher's log, empty without one."""
+    disturbed = [text for text in (_disturbance(pod) for pod in pods) if text]
+    if disturbed:
+        return Blame("None", (), disturbed[0])
+    workers = [failure for failure in failed if not is_launcher(failure.pod) and failure.pod.spec.node_name]
+    named = _first_to_fail(workers) or _named_by_mpirun(pods, nodes, tail)
+    if named and (len(named) < len(nodes) or len(nodes) == 1):
+        blamed = [FailedNode(name=name, reason=WORKLOAD_FAILED, message=text) for name, text in sorted(named.items())]
+        return Blame("Node", tuple(blamed), blamed[0].message)
+    text = failed[0].text if failed else "no failed pod is left to tell which"
+    return Blame("Group", (), f"the failure could not be attributed to one node: {text}")
+
+
+def _first_to_fail(workers: Sequence[Failure]) -> dict[str, str]:
+    if not workers:
+        return {}
+    first = workers[0]
+    return {failure.pod.spec.node_name: failure.text for failure in workers if failure.order == first.order}
+
+
+def _named_by_mpirun(pods: Sequence[Pod], nodes: Sequence[str], tail: str) -> dict[str, str]:
+    places = {node: node for node in nodes}
+    for pod in pods:
+        if pod.spec.node_name and not is_launcher(pod):
+            places[_host(pod)] = pod.spec.node_name
+    found: dict[str, str] = {}
+    for line in tail.splitlines():
+        for host in MPI_HOST.findall(line):
+            node = places.get(host) or places.get(host.split(".")[0])
+            if node:
+                found.setdefault(node, f"mpirun: {line.strip()[:200]}")
+    return found
+
+
+def _host(pod: Pod) -> str:
+    """Host name of a JobSet's pod: its name without the random end."""
+    return pod.name.rsplit("-", 1)[0]
+
+
+def _disturbance(pod: Pod) -> str | None:
+    for condition in pod.status.conditions:
+        known = condition.type == "DisruptionTarget" and condition.status == "True"
+        if known and condition.reason in NOT_THE_NODES_FAULT:
+            return f"pod {pod.name} was removed: {condition.reason} {condition.message}".rstrip()
+    return None
+
+
+def log_read(failure: Failure) -> ReadLog:
+    """Return the read of the end of the failed container's log."""
+    metadata = failure.pod.metadata
+    return ReadLog(metadata.namespace, metadata.name, failure.container, limit_bytes=1 << 20, tail_lines=TAIL_LINES)
+
+
+def failure_log(failure: Failure | None, log: Log | Unreadable | None) -> FailureLog:
+    """Write down the end of the failed container's log, or why there is none."""
+    if failure is None:
+        return FailureLog(pod_name="", reason="PodNotFound", tail="no failed pod was found: its log is gone")
+    unreadable = log.reason if isinstance(log, Unreadable) else "the log was not read"
+    content = log.content[-TAIL_BYTES:].decode(errors="replace") if isinstance(log, Log) else f"({unreadable})"
+    return FailureLog(
+        pod_name=failure.pod.name,
+        node_name=failure.pod.spec.node_name or None,
+        container=failure.container or None,
+        exit_code=failure.exit_code,
+        reason=failure.reason,
+        tail="".join(char if char.isprintable() or char in "\n\t" else "�" for char in content),
+    )

@@ -1,0 +1,88 @@
+"""How a Workflow ends: conditions, coverage and what was not measured, from the results of all iterations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sync_hooks.api.conditions import FAILED, SUCCEEDED, VALIDATION_FAILED, set_condition, set_exclusive
+from sync_hooks.api.model import Condition
+from sync_hooks.api.results import Coverage
+from sync_hooks.execution.answers import first
+from sync_hooks.planning.plan import Plan
+from sync_hooks.report.iteration import GroupResult, IterationResult
+from sync_hooks.report.nodes import NodeVerdicts
+
+MOST_NAMED = 10  # groups named in a message, unmeasured groups in the status
+
+VALIDATION_ORDER = (  # the first reason found names the condition
+    "WrongResults",
+    "SocketFallback",
+    "ThresholdViolated",
+    "InvalidThresholdExpression",
+    "UnknownThresholdKey",
+    "MeasurementTimeout",
+)
+
+
+def conclude(
+    old: Sequence[Condition], plan: Plan, results: Sequence[IterationResult], coverage: Coverage, now: datetime
+) -> tuple[Condition, ...]:
+    """Return the final conditions: Failed where a workload failed, else Succeeded; ValidationFailed beside either."""
+    failures = [(result.iteration, outcome) for result in results for outcome in result.groups if outcome.failure]
+    violations = [(result.iteration, outcome) for result in results for outcome in result.groups if outcome.validation]
+    conditions = _ended(old, plan, failures, coverage, now)
+    if violations:
+        reasons = {outcome.validation_reason for _, outcome in violations}
+        reason = next((known for known in VALIDATION_ORDER if known in reasons), min(reasons))
+        text = _listed([(iteration, group, group.validation) for iteration, group in violations], plan)
+        conditions = set_condition(conditions, VALIDATION_FAILED, "True", reason, text, now)
+    return conditions
+
+
+def _ended(
+    old: Sequence[Condition],
+    plan: Plan,
+    failures: Sequence[tuple[int, GroupResult]],
+    coverage: Coverage,
+    now: datetime,
+) -> tuple[Condition, ...]:
+    if failures:
+        reason = "JobHardwareFailed" if any(group.hardware for _, group in failures) else "IterationsFailed"
+        text = _listed([(iteration, group, group.failure) for iteration, group in failures], plan)
+        return set_exclusive(old, FAILED, reason, text, now)
+    untested = coverage.targeted - coverage.tested
+    runs = f"{len(plan.groups)} groups ran in {plan.iterations} iterations"
+    if untested:
+        text = f"{runs}; {untested} of {coverage.targeted} targeted nodes were not tested"
+        return set_exclusive(old, SUCCEEDED, "PartialCoverage", text, now)
+    return set_exclusive(old, SUCCEEDED, "JobCompleted", f"{runs} on all {coverage.targeted} targeted nodes", now)
+
+
+def _listed(found: Sequence[tuple[int, GroupResult, str]], plan: Plan) -> str:
+    named = (
+        f"group {group.group}" + (f" in iteration {iteration}" if plan.iterations > 1 else "") + f": {text}"
+        for iteration, group, text in found
+    )
+    return "; ".join(first(named, MOST_NAMED))
+
+
+def coverage_of(plan: Plan, verdicts: NodeVerdicts | None) -> Coverage:
+    """Count the nodes; before the end none has a verdict."""
+    return Coverage(
+        targeted=plan.targeted,
+        tested=len(verdicts.succeeded) + len(verdicts.failed) if verdicts else 0,
+        excluded=len(plan.exclusions),
+        inconclusive=len(verdicts.inconclusive) if verdicts else 0,
+    )
+
+
+def unmeasured_of(results: Sequence[IterationResult]) -> list[str]:
+    """Name the requested measurements that brought no data, group by group."""
+    texts = [
+        f"group {outcome.group} in iteration {result.iteration}: {text}"
+        for result in results
+        for outcome in result.groups
+        for text in outcome.unmeasured
+    ]
+    return first(texts, MOST_NAMED)

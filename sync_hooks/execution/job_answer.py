@@ -1,0 +1,44 @@
+"""A Job's answer: its status, every child it has or should have, never a measurement twice."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any
+
+from sync_hooks.api.conditions import FAILED, set_exclusive
+from sync_hooks.api.job import JobStatus
+from sync_hooks.api.request import Request
+from sync_hooks.api.status import read_status, write_status
+from sync_hooks.api.sync import Result
+from sync_hooks.execution.answers import stub, transitions
+
+
+def enter(status: JobStatus, condition: str, reason: str, message: str, now: datetime) -> JobStatus:
+    """Make one of InProgress, Succeeded and Failed the Job's state."""
+    conditions = set_exclusive(status.conditions or (), condition, reason, message, now)
+    return status.model_copy(update={"conditions": list(conditions)})
+
+
+def fail(request: Request, status: JobStatus, reason: str, message: str, now: datetime) -> Result:
+    """End the Job as Failed; settling comes with the next sync."""
+    ended = status.model_copy(update={"workload_phase": "Failed", "waiting": None})
+    return answer(request, enter(ended, FAILED, reason, message, now), resync_after=1)
+
+
+def answer(
+    request: Request,
+    status: JobStatus,
+    new: Sequence[dict[str, Any]] = (),
+    dropped: Collection[str] = (),
+    resync_after: float = 0,
+) -> Result:
+    """Keep every child that is observed but the dropped ones, and ask for the new ones."""
+    old = read_status(JobStatus, request.parent.status)
+    kept = tuple(stub(child) for child in request.all_children() if child.name not in dropped)
+    return Result(
+        status=write_status(request.parent.status, status),
+        children=(*kept, *new),
+        resync_after=resync_after,
+        events=transitions(old.conditions or (), status.conditions or ()),
+    )

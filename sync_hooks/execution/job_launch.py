@@ -1,0 +1,144 @@
+"""Making a Job's TrainJob: the group's own objects first, then a name that nobody has used, then its measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from sync_hooks.api.conditions import IN_PROGRESS
+from sync_hooks.api.job import JobSpec, JobStatus
+from sync_hooks.api.model import API_VERSION, GROUP
+from sync_hooks.api.names import LABEL_JOB, bandwidth_name, goodput_name, train_job_name
+from sync_hooks.api.observed import LiveObject
+from sync_hooks.api.request import BANDWIDTH_MEASUREMENT, GOODPUT_MEASUREMENT, MeasurementChild, Request
+from sync_hooks.api.sync import Answer, GetObject, ListPods, Observed, Read, Reads, Result, Unreadable
+from sync_hooks.execution.answers import UNREADABLE_RESYNC_SECONDS, is_current, keep, keep_live, own_read
+from sync_hooks.execution.job_answer import answer, enter, fail
+from sync_hooks.execution.phase import PENDING, is_live
+from sync_hooks.execution.unseen import GivenUp, look_for
+from sync_hooks.execution.waiting import CHILD_GIVE_UP_SECONDS, next_look, wait, waited
+from sync_hooks.planning.trainjob import render_train_job
+
+TRAINER_API_VERSION = "trainer.kubeflow.org/v1alpha1"
+JOBSET_API_VERSION = "jobset.x-k8s.io/v1alpha2"
+
+
+def launch(request: Request, spec: JobSpec, status: JobStatus, observed: Observed, now: datetime) -> Answer:
+    """Make the TrainJob of the current attempt, on a request that is not older than the API."""
+    metadata = request.parent.metadata
+    attempt = status.attempt or 0
+    name = train_job_name(metadata.name, attempt)
+    own = own_read(request.parent)
+    train_job = GetObject(TRAINER_API_VERSION, "TrainJob", name, metadata.namespace)
+    jobset = GetObject(JOBSET_API_VERSION, "JobSet", name, metadata.namespace)
+    before = _before(request, attempt)
+    wanted: tuple[Read, ...] = (own, train_job, jobset, *before)
+    if any(read not in observed for read in wanted):
+        return Reads(wanted)
+    if any(isinstance(observed[read], Unreadable) for read in wanted) or observed[own] is None:
+        return keep(request, UNREADABLE_RESYNC_SECONDS)
+    if not is_current(request.parent, observed[own]):
+        return keep_live(request, observed[own])
+    live = observed[train_job]
+    if live is not None:
+        return _taken(request, status, live, now)
+    if status.workload_ref is not None and status.workload_ref.name == name:
+        return fail(request, status, "WorkloadFailed", f"TrainJob {name} was deleted while it was under way", now)
+    busy = observed[jobset] is not None or any(is_live(pod) for read in before for pod in observed[read])
+    if busy:
+        return _wait_for_room(request, status, name, now)
+    return _create(request, spec, status, attempt, observed, now)
+
+
+def _before(request: Request, attempt: int) -> tuple[ListPods, ...]:
+    """Read the pods of the attempt before: they hold the nodes until they are gone."""
+    if attempt == 0:
+        return ()
+    metadata = request.parent.metadata
+    return (ListPods(metadata.namespace, train_job_name(metadata.name, attempt - 1), fresh=True),)
+
+
+def _taken(request: Request, status: JobStatus, live: LiveObject, now: datetime) -> Result:
+    """Wait for our own TrainJob to be visible, or for an earlier one to go; anything else is a collision."""
+    name = live.metadata.name
+    ours = live.metadata.controller_uid() == request.parent.metadata.uid
+    if not ours and live.metadata.deletion_timestamp is None:
+        text = f"TrainJob {name} exists already and belongs to somebody else"
+        return fail(request, status, "WorkloadCreationError", text, now)
+    if not ours:
+        return _wait_for_room(request, status, name, now)
+    waiting = wait(status.waiting, "TrainJobNotSeen", f"TrainJob {name} is being created", now, f"TrainJob/{name}")
+    new = status.model_copy(update={"waiting": waiting, "workload_phase": PENDING})
+    return answer(request, new, resync_after=next_look(waiting, now))
+
+
+def _wait_for_room(request: Request, status: JobStatus, name: str, now: datetime) -> Result:
+    text = f"what an earlier TrainJob {name} left behind is being removed"
+    waiting = wait(status.waiting, "WorkloadTerminating", text, now, f"TrainJob/{name}")
+    if waited(waiting, now) > CHILD_GIVE_UP_SECONDS:
+        return fail(request, status, "WorkloadCreationError", f"{text} and does not go", now)
+    new = status.model_copy(update={"waiting": waiting, "workload_phase": PENDING})
+    return answer(request, enter(new, IN_PROGRESS, "WorkloadPending", text, now), resync_after=next_look(waiting, now))
+
+
+def _create(
+    request: Request, spec: JobSpec, status: JobStatus, attempt: int, observed: Observed, now: datetime
+) -> Answer:
+    metadata = request.parent.metadata
+    missing = [wanted for wanted in spec.dependencies or () if not _is_observed(request, wanted)]
+    train_job = render_train_job(metadata.name, metadata.namespace, request.parent.spec, metadata.labels or {}, attempt)
+    wanted = missing or [train_job, *measurements(request, spec)]
+    waiting = look_for(request, status.waiting, wanted[0], observed, now)
+    if isinstance(waiting, Reads):
+        return waiting
+    if isinstance(waiting, GivenUp):
+        return fail(request, status, "WorkloadCreationError", waiting.message, now)
+    new = status.model_copy(update={"waiting": waiting, "workload_phase": PENDING, "attempt": attempt})
+    entered = enter(new, IN_PROGRESS, "WorkloadPending", waiting.message, now)
+    return answer(request, entered, wanted, resync_after=next_look(waiting, now))
+
+
+def _is_observed(request: Request, wanted: Mapping[str, Any]) -> bool:
+    kind = f"{wanted['kind']}.{wanted['apiVersion']}"
+    return wanted["metadata"]["name"] in request.children.get(kind, {})
+
+
+def measurements(request: Request, spec: JobSpec) -> list[dict[str, Any]]:
+    """Return the measurements that were asked for and are not observed."""
+    name = request.parent.metadata.name
+    wanted = []
+    if spec.bandwidth_measurement and bandwidth_name(name) not in request.of(BANDWIDTH_MEASUREMENT, MeasurementChild):
+        details: dict[str, Any] = {"ranks": spec.ranks} if spec.ranks else {}
+        details |= spec.bandwidth_measurement.to_dict()
+        wanted.append(_measurement(request, "BandwidthMeasurement", bandwidth_name(name), details))
+    if spec.goodput_measurement and goodput_name(name) not in request.of(GOODPUT_MEASUREMENT, MeasurementChild):
+        details = spec.goodput_measurement.to_dict()
+        wanted.append(_measurement(request, "GoodputMeasurement", goodput_name(name), details))
+    return wanted
+
+
+def _measurement(request: Request, kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    """Render a measurement; the Workflow owns it too, so that its results outlive the Job."""
+    parent = request.parent.metadata
+    workflow = next((owner for owner in parent.owner_references if owner.kind == "Workflow"), None)
+    metadata: dict[str, Any] = {
+        "name": name,
+        "namespace": parent.namespace,
+        "labels": {**_own_labels(parent.labels or {}), LABEL_JOB: parent.name},
+    }
+    if workflow is not None:
+        reference = {
+            "apiVersion": workflow.api_version,
+            "kind": workflow.kind,
+            "name": workflow.name,
+            "uid": workflow.uid,
+        }
+        metadata["ownerReferences"] = [reference]
+    job = {"apiGroup": GROUP, "kind": "Job", "name": parent.name}
+    return {"apiVersion": API_VERSION, "kind": kind, "metadata": metadata, "spec": {"jobRef": job, **spec}}
+
+
+def _own_labels(labels: Mapping[str, str]) -> dict[str, str]:
+    """Labels of ours; Metacontroller's own (controller-uid) belongs to another parent."""
+    return {key: value for key, value in labels.items() if key.startswith((f"{GROUP}/", "app.kubernetes.io/"))}

@@ -1,0 +1,115 @@
+"""The phase of a workload: from its TrainJob, the JobSet's owner and its pods.
+
+A terminal condition counts only where it is this TrainJob's own: Trainer finds JobSets by name and would copy the end
+of an earlier one. Queued and unschedulable workloads are Pending: no clock runs for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sync_hooks.api.observed import Condition, LiveObject, Pod
+from sync_hooks.api.request import TrainJobChild
+from sync_hooks.api.time import parse_rfc3339
+
+PENDING = "Pending"
+RUNNING = "Running"
+SUCCEEDED = "Succeeded"
+FAILED = "Failed"
+
+JOBSET_UID = "jobset.sigs.k8s.io/jobset-uid"
+REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
+LAUNCHER = "launcher"
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """What the workload does, why, and since when (RFC 3339)."""
+
+    phase: str
+    reason: str
+    message: str
+    started: str | None = None
+    ended: str | None = None
+
+
+def terminal_condition(train_job: TrainJobChild) -> Condition | None:
+    """Return Failed or Complete where it is True and not older than the TrainJob itself."""
+    created = parse_rfc3339(train_job.metadata.creation_timestamp or "")
+    for type_ in ("Failed", "Complete"):
+        for condition in train_job.status.conditions:
+            if condition.type == type_ and condition.status == "True":
+                moment = parse_rfc3339(condition.last_transition_time or "")
+                if created is None or moment is None or moment >= created:
+                    return condition
+    return None
+
+
+def belongs(jobset: LiveObject | None, train_job: TrainJobChild) -> bool:
+    """Tell whether a JobSet of the TrainJob's name is the TrainJob's; one that is gone is no objection."""
+    return jobset is None or jobset.metadata.controller_uid() == train_job.metadata.uid
+
+
+def ended(condition: Condition) -> Workload:
+    """Return the phase of a TrainJob with a terminal condition of its own."""
+    phase = FAILED if condition.type == "Failed" else SUCCEEDED
+    return Workload(phase, condition.reason, condition.message, ended=condition.last_transition_time)
+
+
+def suspended(train_job: TrainJobChild) -> Workload:
+    """Return the phase of a TrainJob that is held back, by Kueue or by hand."""
+    texts = [item.message for item in train_job.status.conditions if item.type == "Suspended" and item.status == "True"]
+    return Workload(PENDING, "WorkloadSuspended", f"the TrainJob is suspended: {texts[0] if texts else 'queued'}")
+
+
+def under_way(pods: Sequence[Pod]) -> Workload:
+    """Return the phase of a TrainJob that has neither ended nor is held back, from its own pods."""
+    if not pods:
+        return Workload(PENDING, "WorkloadStarting", "no pod exists yet")
+    blocked = [text for text in map(unschedulable, pods) if text]
+    if blocked:
+        return Workload(PENDING, "WorkloadUnschedulable", blocked[0])
+    late = [pod for pod in pods if not pod.status.start_time]
+    if late:
+        text = f"{len(late)} of {len(pods)} pods are not started, {late[0].name} first"
+        return Workload(PENDING, "WorkloadStarting", text)
+    held = [text for text in map(held_up, pods) if text]
+    started = max(pod.status.start_time or "" for pod in pods)
+    if held:
+        return Workload(RUNNING, "WorkloadHeldUp", held[0], started)
+    return Workload(RUNNING, "WorkloadRunning", f"{len(pods)} pods run", started)
+
+
+def own_pods(pods: Sequence[Pod], jobset: LiveObject | None) -> tuple[Pod, ...]:
+    """Return the pods that really are the JobSet's: labels can be forged, a UID cannot be guessed."""
+    if jobset is None:
+        return ()
+    return tuple(pod for pod in pods if pod.labels.get(JOBSET_UID) == jobset.metadata.uid)
+
+
+def is_live(pod: Pod) -> bool:
+    """Tell whether a pod still holds its node's devices."""
+    return pod.status.phase not in ("Succeeded", "Failed")
+
+
+def is_launcher(pod: Pod) -> bool:
+    """Tell whether a pod is the MPI launcher, which is never to blame for its node."""
+    return pod.labels.get(REPLICATED_JOB) == LAUNCHER
+
+
+def unschedulable(pod: Pod) -> str | None:
+    """Return the scheduler's words where a pod cannot be placed."""
+    for condition in pod.status.conditions:
+        if condition.type == "PodScheduled" and condition.status == "False" and condition.reason == "Unschedulable":
+            return f"pod {pod.name} cannot be scheduled: {condition.message}"
+    return None
+
+
+def held_up(pod: Pod) -> str | None:
+    """Return why a container of a placed pod does not start, None where that is ordinary."""
+    for status in (*pod.status.init_container_statuses, *pod.status.container_statuses):
+        waiting = status.state.waiting
+        if waiting and waiting.reason not in ("", "PodInitializing", "ContainerCreating"):
+            return f"pod {pod.name}, container {status.name}: {waiting.reason} {waiting.message}".rstrip()
+    return None

@@ -1,0 +1,32 @@
+"""Bounded waits: a stamp is written by the first sync that sees the state, and every wait ends with a reason."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sync_hooks.api.results import Waiting
+from sync_hooks.api.time import parse_rfc3339, rfc3339, seconds_between
+
+CHILD_LIVE_READ_SECONDS = 30  # by then a child that could be made has been made
+CHILD_GIVE_UP_SECONDS = 300
+FIRST_RESYNC_SECONDS = 2
+LONGEST_RESYNC_SECONDS = 60
+
+
+def wait(old: Waiting | None, reason: str, message: str, now: datetime, object_: str | None = None) -> Waiting:
+    """Go on waiting, or begin to: the stamp stays while reason and object do, unless it lies in the future."""
+    since = rfc3339(now)
+    if old is not None and (old.reason, old.object) == (reason, object_):
+        began = parse_rfc3339(old.since)
+        since = old.since if began is not None and began <= now else since
+    return Waiting(reason=reason, message=message, since=since, object=object_)
+
+
+def waited(waiting: Waiting | None, now: datetime) -> float:
+    """Seconds that a wait has lasted, 0 where there is none."""
+    return (seconds_between(waiting.since, now) or 0.0) if waiting else 0.0
+
+
+def next_look(waiting: Waiting, now: datetime) -> float:
+    """Seconds until the next look: 2 at first, growing with the wait to 60."""
+    return min(LONGEST_RESYNC_SECONDS, max(FIRST_RESYNC_SECONDS, waited(waiting, now) / 4))

@@ -1,0 +1,157 @@
+"""The story of a Job: one TrainJob an attempt, watched to its end, measured, judged, torn down.
+
+Order: a settled and drained Job is left alone; a Job that has ended is settled (`execution.job_settle`); else its
+TrainJob is made (`execution.job_launch`), or followed. A TrainJob's name is used once: the attempt is part of it, and a
+live read finds neither a TrainJob nor a JobSet of that name before it is made.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import ValidationError
+
+from sync_hooks.api.conditions import FAILED, IN_PROGRESS, SUCCEEDED, is_true
+from sync_hooks.api.duration import parse_duration
+from sync_hooks.api.job import JobSpec, JobStatus
+from sync_hooks.api.model import ObjectReference
+from sync_hooks.api.names import train_job_name
+from sync_hooks.api.request import TRAIN_JOB, Request, TrainJobChild
+from sync_hooks.api.status import read_status
+from sync_hooks.api.sync import Answer, GetObject, ListPods, Observed, Reads, Result, Unreadable
+from sync_hooks.api.time import parse_rfc3339, rfc3339
+from sync_hooks.execution.answers import UNREADABLE_RESYNC_SECONDS, keep
+from sync_hooks.execution.job_answer import answer, enter, fail
+from sync_hooks.execution.job_launch import JOBSET_API_VERSION, launch
+from sync_hooks.execution.job_settle import settle
+from sync_hooks.execution.job_teardown import tear_down
+from sync_hooks.execution.phase import FAILED as WORKLOAD_FAILED
+from sync_hooks.execution.phase import (
+    PENDING,
+    RUNNING,
+    Workload,
+    belongs,
+    ended,
+    own_pods,
+    suspended,
+    terminal_condition,
+    under_way,
+)
+from sync_hooks.execution.waiting import wait, waited
+
+DEFAULT_TIMEOUT_SECONDS = 24 * 3600
+POLL_SECONDS = 15  # pods tell no hook that they start
+RUNNING_POLL_SECONDS = 60
+UNSCHEDULABLE_GRACE_SECONDS = 300  # schedulers need a while; before that it is no news
+
+
+def sync(request: Request, observed: Observed, now: datetime) -> Answer:
+    """Answer one sync of a Job."""
+    status = read_status(JobStatus, request.parent.status)
+    if request.parent.metadata.deletion_timestamp or (status.settled and status.drained):
+        return keep(request)
+    try:
+        spec = JobSpec.model_validate(request.parent.spec)
+    except ValidationError as error:
+        problems = (f"spec.{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors()[:10])
+        final = status.model_copy(update={"settled": True, "drained": True})
+        return fail(request, final, "InvalidSpec", "; ".join(problems), now)
+    if is_true(status.conditions or (), SUCCEEDED, FAILED):
+        return settle(request, spec, status, observed, now)
+    train_job = _train_job(request, status)
+    if train_job is None:
+        return launch(request, spec, status, observed, now)
+    return _follow(request, spec, status, train_job, observed, now)
+
+
+def _train_job(request: Request, status: JobStatus) -> TrainJobChild | None:
+    return request.of(TRAIN_JOB, TrainJobChild).get(train_job_name(request.parent.metadata.name, status.attempt or 0))
+
+
+def _follow(
+    request: Request,
+    spec: JobSpec,
+    status: JobStatus,
+    train_job: TrainJobChild,
+    observed: Observed,
+    now: datetime,
+) -> Answer:
+    if status.workload_ref is not None and status.workload_ref.uid != train_job.metadata.uid:
+        text = f"TrainJob {train_job.name} was deleted and made again by somebody else"
+        return fail(request, status, "WorkloadFailed", text, now)
+    status = status.model_copy(update={"workload_ref": _reference(train_job)})
+    if train_job.spec.suspend and terminal_condition(train_job) is None:
+        return _pending(request, status, suspended(train_job), now)
+    jobset = GetObject(JOBSET_API_VERSION, "JobSet", train_job.name, request.parent.metadata.namespace)
+    pods = ListPods(request.parent.metadata.namespace, train_job.name)
+    wanted = (jobset,) if terminal_condition(train_job) else (jobset, pods)
+    if any(read not in observed for read in wanted):
+        return Reads(wanted)
+    if any(isinstance(observed[read], Unreadable) for read in wanted):
+        return keep(request, UNREADABLE_RESYNC_SECONDS)
+    condition = terminal_condition(train_job)
+    if condition is not None and belongs(observed[jobset], train_job):
+        return _end(request, status, ended(condition), now)
+    if condition is not None:
+        waiting = Workload(PENDING, "WorkloadTerminating", "an earlier JobSet of this name is being removed")
+        return _pending(request, status, waiting, now)
+    return _watch(request, spec, status, under_way(own_pods(observed[pods], observed[jobset])), now)
+
+
+def _reference(train_job: TrainJobChild) -> ObjectReference:
+    metadata = train_job.metadata
+    return ObjectReference(
+        api_version=train_job.api_version,
+        kind=train_job.kind,
+        name=metadata.name,
+        namespace=metadata.namespace,
+        uid=metadata.uid,
+    )
+
+
+def _end(request: Request, status: JobStatus, workload: Workload, now: datetime) -> Result:
+    new = status.model_copy(
+        update={
+            "workload_phase": workload.phase,
+            "workload_end_time": workload.ended or rfc3339(now),
+            "waiting": None,
+            "attempt": status.attempt or 0,
+        }
+    )
+    if workload.phase == WORKLOAD_FAILED:
+        return fail(request, new, "WorkloadFailed", f"{workload.reason}: {workload.message}", now)
+    return answer(request, enter(new, SUCCEEDED, "WorkloadCompleted", workload.message, now), resync_after=1)
+
+
+def _pending(request: Request, status: JobStatus, workload: Workload, now: datetime) -> Result:
+    """No clock runs; what is waited for is shown, an unschedulable workload's reason after a grace."""
+    waiting = wait(status.waiting, workload.reason, workload.message, now)
+    early = workload.reason == "WorkloadUnschedulable" and waited(waiting, now) < UNSCHEDULABLE_GRACE_SECONDS
+    message = "the workload waits to be scheduled" if early else workload.message
+    shown = waiting.model_copy(update={"message": message})
+    new = status.model_copy(update={"workload_phase": PENDING, "waiting": shown})
+    return answer(request, enter(new, IN_PROGRESS, "WorkloadPending", message, now), resync_after=POLL_SECONDS)
+
+
+def _watch(request: Request, spec: JobSpec, status: JobStatus, workload: Workload, now: datetime) -> Result:
+    if workload.phase == PENDING:
+        return _pending(request, status, workload, now)
+    started = status.workload_start_time or workload.started or rfc3339(now)
+    limit = parse_duration(spec.timeout) if spec.timeout else None
+    limit = limit if limit is not None else DEFAULT_TIMEOUT_SECONDS
+    began = parse_rfc3339(started)
+    left = limit - max(0.0, (now - began).total_seconds() if began else 0.0)
+    held = workload.reason == "WorkloadHeldUp"
+    waiting = wait(status.waiting, workload.reason, workload.message, now) if held else None
+    new = status.model_copy(update={"workload_phase": RUNNING, "workload_start_time": started, "waiting": waiting})
+    if left <= 0:
+        text = f"the workload ran longer than {spec.timeout or '24h'}" + (f": {workload.message}" if held else "")
+        over = new.model_copy(update={"workload_phase": WORKLOAD_FAILED, "workload_end_time": rfc3339(now)})
+        return fail(request, over, "JobTimedOut", text, now)
+    resync = min(RUNNING_POLL_SECONDS, left + 1)
+    return answer(request, enter(new, IN_PROGRESS, "WorkloadRunning", workload.message, now), resync_after=resync)
+
+
+def finalize(request: Request, observed: Observed, now: datetime) -> Answer:
+    """Tear down a Job that has objects of its own: its TrainJob, then its pods, then devices and storage."""
+    return tear_down(request, observed, now)

@@ -1,0 +1,40 @@
+"""Figures over groups: smallest, median, largest, and the group with the worst value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from sync_hooks.api.results import Distribution, Results, WorstGroup
+from sync_hooks.planning.plan import Plan
+from sync_hooks.report.iteration import IterationResult
+
+FIGURES = ("busBandwidthGBps", "algBandwidthGBps", "goodputRatio", "avgTFLOPsPerGPU", "avgStepTimeSec")
+SMALLER_IS_BETTER = frozenset({"avgStepTimeSec"})
+MOST_NODES = 32  # of the worst group; the plan has them all
+
+
+def results_of(plan: Plan, results: Sequence[IterationResult]) -> Results | None:
+    """Summarise every figure that was measured; None where nothing was."""
+    found = {figure: _distribution(plan, results, figure) for figure in FIGURES}
+    measured = {figure: value for figure, value in found.items() if value is not None}
+    return Results.model_validate(measured) if measured else None
+
+
+def _distribution(plan: Plan, results: Sequence[IterationResult], figure: str) -> Distribution | None:
+    values = [
+        (outcome.figures[figure], outcome.group)
+        for result in results
+        for outcome in result.groups
+        if figure in outcome.figures
+    ]
+    if not values:
+        return None
+    low, high = min(values), max(values)
+    worst = high if figure in SMALLER_IS_BETTER else low
+    return Distribution(
+        min=low[0],
+        median=round(median(value for value, _ in values), 6),
+        max=high[0],
+        worst=WorstGroup(group=worst[1], nodes=list(plan.groups[worst[1]].nodes[:MOST_NODES])),
+    )

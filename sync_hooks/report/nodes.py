@@ -1,0 +1,77 @@
+"""Node verdicts: who passed, who is blamed, who is neither. The two lists never share a node."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sync_hooks.planning.plan import Group, Plan
+from sync_hooks.report.iteration import GroupResult, IterationResult
+
+SUCCEEDED_KEY = "succeeded-nodes.csv.gz"
+FAILED_KEY = "failed-nodes.json.gz"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class BlamedNode:
+    """A node and why it is blamed."""
+
+    name: str
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeVerdicts:
+    """Every node that was in a group, in exactly one of the three, each sorted by name."""
+
+    succeeded: tuple[str, ...]
+    failed: tuple[BlamedNode, ...]
+    inconclusive: tuple[str, ...]
+
+
+def node_verdicts(plan: Plan, results: Sequence[IterationResult]) -> NodeVerdicts:
+    """Judge every node by the last verdict of its own, over iterations in order and groups in order."""
+    verdicts: dict[str, BlamedNode | None] = {}
+    for result in results:
+        for outcome in result.groups:
+            verdicts.update(_group_verdicts(plan.groups[outcome.group], outcome))
+    known = {node for group in plan.groups for node in group.nodes}
+    return NodeVerdicts(
+        succeeded=tuple(sorted(name for name, blame in verdicts.items() if blame is None)),
+        failed=tuple(sorted(blame for blame in verdicts.values() if blame is not None)),
+        inconclusive=tuple(sorted(known - verdicts.keys())),
+    )
+
+
+def _group_verdicts(group: Group, outcome: GroupResult) -> dict[str, BlamedNode | None]:
+    """Verdicts that one group gives: blame by name for anybody, the rest only for nodes at home in it."""
+    home = [node for node in group.nodes if node not in group.lent]
+    if not outcome.failure and not outcome.validation:
+        return dict.fromkeys(home)
+    if outcome.attribution == "Node":
+        return {node.name: BlamedNode(node.name, node.reason, node.message) for node in outcome.failed_nodes}
+    if outcome.attribution == "Group":
+        reason = "WorkloadFailed" if outcome.failure else "ThresholdViolation"
+        message = f"not attributed to one node: {outcome.failure or outcome.validation}"
+        return {node: BlamedNode(node, reason, message) for node in home}
+    return {}
+
+
+def succeeded_payload(names: Sequence[str]) -> str:
+    """Write the list of good nodes: base64 of gzip of names joined by commas, nothing else."""
+    return _pack(",".join(names).encode())
+
+
+def failed_payload(nodes: Sequence[BlamedNode]) -> str:
+    """Write the list of bad nodes: base64 of gzip of a JSON array of name, reason and message."""
+    rows = [{"name": node.name, "reason": node.reason, "message": node.message} for node in nodes]
+    written = [{key: value for key, value in row.items() if value} for row in rows]
+    return _pack(json.dumps(written, separators=(",", ":")).encode())
+
+
+def _pack(content: bytes) -> str:
+    return base64.b64encode(gzip.compress(content, compresslevel=9, mtime=0)).decode()

@@ -1,0 +1,223 @@
+"""The story of a WorkloadRun: make its Workflow once, then show what the Workflow says, and in the end the verdict.
+
+Order: a run that has ended is left alone; a Workflow that is seen is mirrored; else one is made, after a live read that
+finds neither a Workflow of that name nor a newer state of the run. Nothing is resolved here.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sync_hooks.admission.admit import admit
+from sync_hooks.api.conditions import (
+    FAILED,
+    IN_PROGRESS,
+    SUCCEEDED,
+    VALIDATION_FAILED,
+    find,
+    is_true,
+    set_condition,
+    set_exclusive,
+)
+from sync_hooks.api.model import API_VERSION, Condition
+from sync_hooks.api.names import LABEL_MANAGED_BY, LABEL_WORKLOAD_RUN, MANAGED_BY
+from sync_hooks.api.observed import LiveObject
+from sync_hooks.api.request import WORKFLOW, Request, WorkflowChild
+from sync_hooks.api.status import read_status, write_status
+from sync_hooks.api.sync import Answer, GetObject, ListSyncErrors, Observed, Reads, Result, Unreadable
+from sync_hooks.api.workflow import WorkflowStatus
+from sync_hooks.api.workloadrun import WorkflowReference, WorkloadRunStatus
+from sync_hooks.execution.answers import (
+    UNREADABLE_RESYNC_SECONDS,
+    first,
+    is_current,
+    keep,
+    keep_live,
+    own_read,
+    stubs,
+    transitions,
+)
+from sync_hooks.execution.waiting import CHILD_GIVE_UP_SECONDS, CHILD_LIVE_READ_SECONDS, next_look, wait, waited
+from sync_hooks.report.verdict import MOST_REASONS, judge
+
+MIRRORED = (
+    "detected_platform",
+    "detected_gpu_architecture",
+    "resolved_gpus_per_node",
+    "succeeded_nodes_ref",
+    "failed_nodes_ref",
+    "coverage",
+    "excluded_nodes",
+    "progress",
+    "results",
+    "applied_overrides",
+    "waiting",
+    "completion_time",
+)
+
+
+def sync(request: Request, observed: Observed, now: datetime) -> Answer:
+    """Answer one sync of a WorkloadRun."""
+    status = read_status(WorkloadRunStatus, request.parent.status)
+    if request.parent.metadata.deletion_timestamp or is_true(status.conditions or (), SUCCEEDED, FAILED):
+        return keep(request)
+    workflow = request.of(WORKFLOW, WorkflowChild).get(request.parent.metadata.name)
+    if workflow is not None:
+        return _mirror(request, status, read_status(WorkflowStatus, workflow.status), now)
+    return _launch(request, status, observed, now)
+
+
+def _mirror(request: Request, status: WorkloadRunStatus, workflow: WorkflowStatus, now: datetime) -> Result:
+    verdict = judge(workflow)
+    mirrored = {name: getattr(workflow, name) for name in MIRRORED}
+    new = status.model_copy(
+        update={
+            **mirrored,
+            "workflow_ref": WorkflowReference(
+                name=request.parent.metadata.name, namespace=request.parent.metadata.namespace
+            ),
+            "conditions": list(_mirrored_conditions(status.conditions or [], workflow, now)),
+            "verdict": verdict.verdict if verdict else None,
+            "verdict_reasons": first(verdict.reasons, MOST_REASONS) or None if verdict else None,
+        }
+    )
+    return _answer(request, status, new)
+
+
+def _mirrored_conditions(old: list[Condition], workflow: WorkflowStatus, now: datetime) -> tuple[Condition, ...]:
+    conditions = workflow.conditions or []
+    result: tuple[Condition, ...] = tuple(old)
+    failed, succeeded = find(conditions, FAILED), find(conditions, SUCCEEDED)
+    if failed and failed.status == "True":
+        result = set_exclusive(result, FAILED, "WorkflowFailed", f"{failed.reason}: {failed.message}", now)
+    elif succeeded and succeeded.status == "True":
+        reason = succeeded.reason if succeeded.reason == "PartialCoverage" else "WorkflowSucceeded"
+        result = set_exclusive(result, SUCCEEDED, reason, succeeded.message, now)
+    else:
+        result = set_exclusive(result, IN_PROGRESS, "WorkflowCreated", _progress_message(workflow), now)
+    validation = find(conditions, VALIDATION_FAILED)
+    if validation is not None:
+        result = set_condition(result, VALIDATION_FAILED, validation.status, validation.reason, validation.message, now)
+    return result
+
+
+def _progress_message(workflow: WorkflowStatus) -> str:
+    waiting = f"; {workflow.waiting.message}" if workflow.waiting else ""
+    progress = workflow.progress
+    if progress is None:
+        return f"the Workflow is being planned{waiting}"
+    done = progress.succeeded + progress.failed
+    return (
+        f"iteration {progress.iteration} of {progress.iterations}: {done} of {progress.groups} groups done, "
+        f"{progress.running} running, {progress.pending} pending{waiting}"
+    )
+
+
+def _launch(request: Request, status: WorkloadRunStatus, observed: Observed, now: datetime) -> Answer:
+    parent = request.parent
+    manifest = {"apiVersion": API_VERSION, "kind": "WorkloadRun", "metadata": _metadata(parent), "spec": parent.spec}
+    admitted = admit(manifest)
+    if admitted.errors:
+        errors = "; ".join(f"{error.field}: {error.message}" for error in admitted.errors)
+        return _fail(request, status, "InvalidSpec", errors, now)
+    own, other = own_read(parent), GetObject(API_VERSION, "Workflow", parent.metadata.name, parent.metadata.namespace)
+    if own not in observed or other not in observed:
+        return Reads((own, other))
+    live, workflow = observed[own], observed[other]
+    if isinstance(live, Unreadable) or isinstance(workflow, Unreadable):
+        return keep(request, UNREADABLE_RESYNC_SECONDS)
+    if live is None or live.metadata.uid != parent.metadata.uid:
+        return keep(request)  # deleted meanwhile: garbage collection has the rest
+    if not is_current(parent, live):
+        return keep_live(request, live)
+    if workflow is None:
+        return _create(request, status, admitted.object["spec"], observed, now)
+    return _await(request, status, workflow, now)
+
+
+def _create(
+    request: Request, status: WorkloadRunStatus, spec: dict[str, Any], observed: Observed, now: datetime
+) -> Answer:
+    if status.workflow_ref is not None:
+        return _fail(request, status, "WorkflowDeleted", "the Workflow was deleted while the run was under way", now)
+    waiting = wait(status.waiting, "WorkflowNotSeen", "the Workflow is being created", now)
+    if waited(waiting, now) > CHILD_LIVE_READ_SECONDS:
+        errors = ListSyncErrors(request.parent.metadata.namespace, request.parent.metadata.uid)
+        if errors not in observed:
+            return Reads((errors,))
+        texts = observed[errors]
+        text = texts[0] if texts and not isinstance(texts, Unreadable) else "no error was reported"
+        if waited(waiting, now) > CHILD_GIVE_UP_SECONDS:
+            return _fail(request, status, "WorkflowCreationError", f"the Workflow cannot be created: {text}", now)
+        waiting = wait(status.waiting, "WorkflowNotSeen", f"the Workflow cannot be created yet: {text}", now)
+    new = _in_progress(status, "Creating", waiting.message, now).model_copy(update={"waiting": waiting})
+    return _answer(request, status, new, (_workflow(request.parent, spec),), next_look(waiting, now))
+
+
+def _await(request: Request, status: WorkloadRunStatus, workflow: LiveObject, now: datetime) -> Result:
+    """Wait for our own Workflow to be visible, or for an earlier one to go; anything else is a collision."""
+    ours = workflow.metadata.controller_uid() == request.parent.metadata.uid
+    going = workflow.metadata.deletion_timestamp is not None
+    if not ours and not going:
+        owner = "belongs to somebody else"
+        message = f"a Workflow named {workflow.metadata.name} {owner}: delete it or choose another name for the run"
+        return _fail(request, status, "WorkflowNameCollision", message, now)
+    text = "an earlier Workflow of this name is being deleted" if going else "the Workflow is not visible yet"
+    waiting = wait(status.waiting, "WorkflowTerminating" if going else "WorkflowNotSeen", text, now)
+    if waited(waiting, now) > CHILD_GIVE_UP_SECONDS and going:
+        message = f"{text} and does not go: it is held by {', '.join(workflow.metadata.finalizers) or 'nothing named'}"
+        return _fail(request, status, "WorkflowNameCollision", message, now)
+    new = _in_progress(status, "Creating", text, now).model_copy(update={"waiting": waiting})
+    return _answer(request, status, new, (), next_look(waiting, now))
+
+
+def _workflow(parent: LiveObject, spec: dict[str, Any]) -> dict[str, Any]:
+    name = parent.metadata.name
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Workflow",
+        "metadata": {
+            "name": name,
+            "namespace": parent.metadata.namespace,
+            "labels": {LABEL_MANAGED_BY: MANAGED_BY, LABEL_WORKLOAD_RUN: name},
+        },
+        "spec": spec,
+    }
+
+
+def _metadata(parent: LiveObject) -> dict[str, Any]:
+    return {"name": parent.metadata.name, "namespace": parent.metadata.namespace}
+
+
+def _in_progress(status: WorkloadRunStatus, reason: str, message: str, now: datetime) -> WorkloadRunStatus:
+    conditions = set_exclusive(status.conditions or [], IN_PROGRESS, reason, message, now)
+    return status.model_copy(update={"conditions": list(conditions)})
+
+
+def _fail(request: Request, status: WorkloadRunStatus, reason: str, message: str, now: datetime) -> Result:
+    conditions = set_exclusive(status.conditions or [], FAILED, reason, message, now)
+    new = status.model_copy(
+        update={
+            "conditions": list(conditions),
+            "verdict": "Failed",
+            "verdict_reasons": [f"{reason}: {message}"],
+            "waiting": None,
+        }
+    )
+    return _answer(request, status, new)
+
+
+def _answer(
+    request: Request,
+    old: WorkloadRunStatus,
+    new: WorkloadRunStatus,
+    children: tuple[dict[str, Any], ...] = (),
+    resync_after: float = 0,
+) -> Result:
+    return Result(
+        status=write_status(request.parent.status, new),
+        children=(*stubs(request), *children),
+        resync_after=resync_after,
+        events=transitions(old.conditions or [], new.conditions or []),
+    )

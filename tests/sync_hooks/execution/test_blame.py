@@ -1,0 +1,72 @@
+"""Who is blamed for a failure."""
+
+from __future__ import annotations
+
+from sync_hooks.api.observed import Log
+from sync_hooks.api.sync import Unreadable
+from sync_hooks.execution.blame import blame, failure_log, failures
+from tests.support.hooks import condition, failed_pod, pod
+
+NODES = ("n1", "n2", "n3")
+
+
+def judge(*pods, tail=""):
+    return blame(failures(pods), pods, NODES, tail)
+
+
+def test_the_worker_that_failed_names_its_node():
+    found = judge(failed_pod("job-node-0-1-x", "n2"), pod("job-node-0-0-x", node="n1"))
+    assert found.attribution == "Node"
+    assert [node.name for node in found.nodes] == ["n2"]
+    assert "pod job-node-0-1-x on node n2: container node exited with 1 (Error)" in found.message
+
+
+def test_workers_that_died_later_are_not_blamed():
+    first = failed_pod("a", "n3", at="2026-01-01T12:00:01Z")
+    found = judge(failed_pod("b", "n1", at="2026-01-01T12:00:05Z"), first)
+    assert [node.name for node in found.nodes] == ["n3"]
+
+
+def test_workers_that_were_only_killed_are_not_blamed_even_when_they_ended_first():
+    killed = failed_pod("a", "n1", exit_code=143, at="2026-01-01T12:00:00Z")
+    found = judge(killed, failed_pod("b", "n2", exit_code=1, at="2026-01-01T12:00:09Z"))
+    assert [node.name for node in found.nodes] == ["n2"]
+
+
+def test_the_launchers_node_is_never_blamed():
+    found = judge(failed_pod("job-launcher-0-0-x", "n1", role="launcher"))
+    assert found.attribution == "Group"
+    assert "could not be attributed" in found.message
+
+
+def test_a_host_that_mpirun_names_is_blamed():
+    pods = (failed_pod("job-launcher-0-0-x", "n1", role="launcher"), pod("job-node-0-2-y", node="n3"))
+    tail = "mpirun noticed that process rank 9 with PID 0 on node job-node-0-2 exited on signal 6 (Aborted)."
+    found = blame(failures(pods), pods, NODES, tail)
+    assert found.attribution == "Node"
+    assert [node.name for node in found.nodes] == ["n3"]
+
+
+def test_where_all_fail_at_once_the_whole_group_is_blamed_and_says_so():
+    found = judge(*(failed_pod(f"p{node}", node) for node in NODES))
+    assert (found.attribution, found.nodes) == ("Group", ())
+
+
+def test_a_preempted_pod_blames_nobody():
+    gone = pod(
+        "a", node="n1", phase="Failed", conditions=[condition("DisruptionTarget", reason="PreemptionByScheduler")]
+    )
+    assert judge(gone).attribution == "None"
+
+
+def test_the_failure_log_keeps_the_end_and_no_control_characters():
+    failed = failures([failed_pod("a", "n1")])[0]
+    written = failure_log(failed, Log(content=b"x" * 40_000 + b"\x1b[31mthe end\n"))
+    assert written.tail.endswith("�[31mthe end\n")
+    assert len(written.tail) == 32 * 1024
+
+
+def test_the_failure_log_says_why_there_is_none():
+    failed = failures([failed_pod("a", "n1")])[0]
+    assert failure_log(failed, Unreadable("410 Gone")).tail == "(410 Gone)"
+    assert failure_log(None, None).reason == "PodNotFound"

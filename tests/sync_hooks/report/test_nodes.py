@@ -1,0 +1,75 @@
+"""Node lists: disjoint, complete, and every node judged by its own last verdict."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sync_hooks.api.request import FailedNodeFacts
+from sync_hooks.planning.plan import Group, Plan
+from sync_hooks.report.iteration import GroupResult, IterationResult
+from sync_hooks.report.nodes import node_verdicts
+
+GROUPS = (Group(nodes=("a", "b")), Group(nodes=("c", "d")), Group(nodes=("d", "e"), overflow=True, lent=("d",)))
+PLAN = Plan(groups=GROUPS, targeted=5)
+
+
+def good(group: int) -> GroupResult:
+    return GroupResult(group=group)
+
+
+def bad(group: int, *names: str) -> GroupResult:
+    blamed = tuple(FailedNodeFacts(name=name, reason="WorkloadFailed", message="exit 1") for name in names)
+    return GroupResult(group=group, failure="x", attribution="Node" if names else "Group", failed_nodes=blamed)
+
+
+def judge(*iterations: tuple[GroupResult, ...]):
+    return node_verdicts(PLAN, [IterationResult(number, groups) for number, groups in enumerate(iterations, 1)])
+
+
+def test_all_good():
+    found = judge((good(0), good(1), good(2)))
+    assert found.succeeded == ("a", "b", "c", "d", "e")
+    assert (found.failed, found.inconclusive) == ((), ())
+
+
+def test_the_others_of_a_group_with_a_blamed_node_are_in_neither_list():
+    found = judge((bad(0, "a"), good(1), good(2)))
+    assert [node.name for node in found.failed] == ["a"]
+    assert found.inconclusive == ("b",)
+
+
+def test_an_unattributed_failure_fails_the_whole_group():
+    found = judge((bad(0), good(1), good(2)))
+    assert [node.name for node in found.failed] == ["a", "b"]
+    assert "not attributed" in found.failed[0].message
+
+
+def test_a_lent_node_keeps_its_home_verdict_unless_it_is_blamed_by_name():
+    assert "d" in judge((good(0), good(1), bad(2))).succeeded
+    assert [node.name for node in judge((good(0), good(1), bad(2, "d"))).failed] == ["d"]
+
+
+def test_the_last_verdict_counts():
+    assert "a" in judge((bad(0, "a"), good(1), good(2)), (good(0), good(1), good(2))).succeeded
+
+
+def test_a_group_that_blames_nobody_says_nothing_of_its_nodes():
+    nobody = GroupResult(group=0, failure="deleted", attribution="None")
+    assert judge((nobody, good(1), good(2))).inconclusive == ("a", "b")
+
+
+results = st.builds(
+    lambda failed, who: (
+        lambda group: good(group) if not failed else bad(group, *(GROUPS[group].nodes[:1] if who else ()))
+    ),
+    st.booleans(),
+    st.booleans(),
+)
+
+
+@given(st.lists(st.tuples(results, results, results), min_size=1, max_size=3))
+def test_every_node_is_in_exactly_one_of_the_three(iterations):
+    found = judge(*(tuple(make(group) for group, make in enumerate(made)) for made in iterations))
+    failed = [node.name for node in found.failed]
+    assert sorted([*found.succeeded, *failed, *found.inconclusive]) == ["a", "b", "c", "d", "e"]

@@ -1,0 +1,132 @@
+"""From a request's bytes to an answer's bytes: decode, ask the pure hook, read what it wants, encode what may leave.
+
+The encoder is the last guard: children of undeclared kinds and of other namespaces never leave, whatever a user's
+override asked for. A request that no hook can understand ends with a reason in the status, never with an error that
+Metacontroller would repeat for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from sync_hooks import bandwidth, goodput, job, workflow, workloadrun
+from sync_hooks.api.conditions import FAILED, set_exclusive
+from sync_hooks.api.observed import LiveObject
+from sync_hooks.api.request import Request, decode
+from sync_hooks.api.sync import Answer, Busy, Event, Observed, Read, Reads, Result, Unreadable
+from sync_hooks.execution.answers import own_read
+
+MOST_ROUNDS = 6  # a hook asks, looks and asks again; more means it never ends
+
+PARENTS: Mapping[str, str] = {
+    "cre-workloadruns": "WorkloadRun",
+    "cre-workflows": "Workflow",
+    "cre-jobs": "Job",
+    "cre-jobs-devices": "Job",
+    "cre-bandwidthmeasurements": "BandwidthMeasurement",
+    "cre-goodputmeasurements": "GoodputMeasurement",
+}
+
+Hook = Callable[[Request, Observed, datetime], Answer]
+Reader = Callable[[Read], Any]
+
+HOOKS: Mapping[tuple[str, str], Hook] = {
+    ("cre-workloadruns", "sync"): workloadrun.sync,
+    ("cre-workflows", "sync"): workflow.sync,
+    ("cre-jobs", "sync"): job.sync,
+    ("cre-jobs-devices", "sync"): job.sync,
+    ("cre-jobs-devices", "finalize"): job.finalize,
+    ("cre-bandwidthmeasurements", "sync"): bandwidth.sync,
+    ("cre-goodputmeasurements", "sync"): goodput.sync,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HookResponse:
+    """What goes back to Metacontroller, and what is to be told about the parent."""
+
+    status: int
+    body: bytes
+    retry_after: int | None = None
+    parent: LiveObject | None = None
+    events: tuple[Event, ...] = ()
+
+
+def answer(controller: str, hook: str, body: bytes, read: Reader, now: datetime) -> HookResponse:
+    """Answer one hook call; raises KeyError for a hook that there is not, ValueError for a body that is no JSON."""
+    function = HOOKS[controller, hook]
+    try:
+        request = decode(body)
+    except msgspec.ValidationError as error:
+        return _refuse(body, str(error), now)
+    if request.parent.kind != PARENTS[controller]:
+        return HookResponse(400, _text(f"the parent of {controller} is a {PARENTS[controller]}"))
+    result = _ask(function, request, read, now)
+    if isinstance(result, Busy):
+        return HookResponse(429, _text(result.reason), result.retry_after)
+    return HookResponse(200, _encode(request, result, hook), parent=request.parent, events=result.events)
+
+
+def _ask(function: Hook, request: Request, read: Reader, now: datetime) -> Result | Busy:
+    observed: dict[Read, Any] = {}
+    for _ in range(MOST_ROUNDS):
+        result = function(request, observed, now)
+        if not isinstance(result, Reads):
+            return result
+        if not observed and not _exists(request.parent, read):
+            return Busy("the parent is not there, or is not this one")
+        observed.update({wanted: read(wanted) for wanted in result.reads if wanted not in observed})
+    return Busy("the hook asked for more and more")
+
+
+def _exists(parent: LiveObject, read: Reader) -> bool:
+    """Tell whether the parent is real: a stolen token must not read logs through an invented one."""
+    live = read(own_read(parent))
+    return isinstance(live, Unreadable) or (live is not None and live.metadata.uid == parent.metadata.uid)
+
+
+def _encode(request: Request, result: Result, hook: str) -> bytes:
+    children = [child for child in result.children if _may_leave(request, child)]
+    body: dict[str, Any] = {"status": result.status, "children": children}
+    if result.resync_after > 0:
+        body["resyncAfterSeconds"] = result.resync_after
+    if hook == "finalize":
+        body["finalized"] = result.finalized
+    return msgspec.json.encode(body)
+
+
+def _may_leave(request: Request, child: Mapping[str, Any]) -> bool:
+    """Tell whether a child is of a declared kind and in the parent's own namespace."""
+    declared = f"{child.get('kind')}.{child.get('apiVersion')}" in request.children
+    own = request.parent.metadata.namespace
+    return declared and child.get("metadata", {}).get("namespace", own) == own
+
+
+def _refuse(body: bytes, reason: str, now: datetime) -> HookResponse:
+    """Answer a request whose objects have shapes that the API server should not have let in: keep all, say why."""
+    raw = msgspec.json.decode(body)
+    children = raw.get("children") if isinstance(raw, dict) else None
+    kept = [stub for objects in _maps(children) for child in _maps(objects) if (stub := _raw_stub(child))]
+    conditions = set_exclusive((), FAILED, "InvalidObject", f"the object cannot be understood: {reason}", now)
+    status = {"conditions": [condition.to_dict() for condition in conditions]}
+    return HookResponse(200, msgspec.json.encode({"status": status, "children": kept}))
+
+
+def _maps(value: Any) -> list[Any]:
+    return list(value.values()) if isinstance(value, dict) else []
+
+
+def _raw_stub(child: Any) -> dict[str, Any] | None:
+    if not isinstance(child, dict) or not isinstance(child.get("metadata"), dict):
+        return None
+    name = child["metadata"].get("name")
+    return {"apiVersion": child.get("apiVersion"), "kind": child.get("kind"), "metadata": {"name": name}}
+
+
+def _text(message: str) -> bytes:
+    return msgspec.json.encode({"error": {"message": message}})

@@ -1,0 +1,119 @@
+"""The Kubernetes API server as bytes: GET and POST with the service account's credentials, nothing decoded here.
+
+Configuration and token refresh are the official client's; its models are not used, because lists of thousands of nodes
+and pods are decoded to a few fields by the observer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+RESOURCES: Mapping[tuple[str, str], str] = {
+    ("v1", "ConfigMap"): "configmaps",
+    ("v1", "Event"): "events",
+    ("v1", "Namespace"): "namespaces",
+    ("v1", "Node"): "nodes",
+    ("v1", "PersistentVolumeClaim"): "persistentvolumeclaims",
+    ("v1", "Pod"): "pods",
+    ("v1", "ResourceQuota"): "resourcequotas",
+    ("cre.nvidia.com/v1alpha1", "BandwidthMeasurement"): "bandwidthmeasurements",
+    ("cre.nvidia.com/v1alpha1", "GoodputMeasurement"): "goodputmeasurements",
+    ("cre.nvidia.com/v1alpha1", "Job"): "jobs",
+    ("cre.nvidia.com/v1alpha1", "LogProfile"): "logprofiles",
+    ("cre.nvidia.com/v1alpha1", "Workflow"): "workflows",
+    ("cre.nvidia.com/v1alpha1", "WorkloadRun"): "workloadruns",
+    ("jobset.x-k8s.io/v1alpha2", "JobSet"): "jobsets",
+    ("resource.k8s.io/v1", "ResourceClaimTemplate"): "resourceclaimtemplates",
+    ("resource.nvidia.com/v1beta1", "ComputeDomain"): "computedomains",
+    ("trainer.kubeflow.org/v1alpha1", "TrainJob"): "trainjobs",
+    ("trainer.kubeflow.org/v1alpha1", "TrainingRuntime"): "trainingruntimes",
+}
+"""The kinds that are ever read or written, and the resource each is served as."""
+
+CONNECT_SECONDS = 5
+READ_SECONDS = 20  # below the hooks' timeout of 60 s
+
+
+class ApiError(Exception):
+    """The API server refused or could not be reached; ``status`` is 0 for the latter."""
+
+    def __init__(self, status: int, message: str) -> None:
+        """Keep the HTTP status and one line for people."""
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A path of the API, built from what it names."""
+
+    api_version: str
+    resource: str
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+    def url(self, query: Mapping[str, str | int] | None = None) -> str:
+        """Write the path with its query."""
+        prefix = "/api/v1" if self.api_version == "v1" else f"/apis/{self.api_version}"
+        where = f"/namespaces/{self.namespace}" if self.namespace else ""
+        parts = [part for part in (self.resource, self.name, self.subresource) if part]
+        tail = f"?{urlencode(query)}" if query else ""
+        return f"{prefix}{where}/{'/'.join(parts)}{tail}"
+
+
+class ApiServer:
+    """A connection pool to one API server; safe to share between threads."""
+
+    def __init__(self, kubeconfig: str | None = None) -> None:
+        """Load credentials: from a kubeconfig file where one is given, else from the pod's service account."""
+        import urllib3
+        from kubernetes import client, config
+
+        configuration = client.Configuration()
+        if kubeconfig:
+            config.load_kube_config(config_file=kubeconfig, client_configuration=configuration)
+        else:
+            config.load_incluster_config(client_configuration=configuration)
+        configuration.connection_pool_maxsize = 64
+        configuration.retries = False
+        self._client: Any = client.ApiClient(configuration)
+        self._host: str = configuration.host
+        self._errors: Any = client.ApiException
+        self._unreachable = urllib3.exceptions.HTTPError
+
+    def get(self, path: Path, query: Mapping[str, str | int] | None = None, *, seconds: float = READ_SECONDS) -> bytes:
+        """Return the body of a GET; raises ApiError."""
+        return self._request("GET", path.url(query), None, seconds)
+
+    def post(self, path: Path, body: Mapping[str, Any]) -> bytes:
+        """Create an object; raises ApiError."""
+        return self._request("POST", path.url(), body, READ_SECONDS)
+
+    def _request(self, method: str, url: str, body: Mapping[str, Any] | None, seconds: float) -> bytes:
+        headers: dict[str, str] = {"Accept": "application/json", "Content-Type": "application/json"}
+        queries: list[tuple[str, str]] = []
+        self._client.update_params_for_auth(headers, queries, ["BearerToken"], url, method, body)
+        try:
+            response = self._client.rest_client.request(
+                method, self._host + url, headers=headers, body=body, _request_timeout=(CONNECT_SECONDS, seconds)
+            )
+            content: bytes = response.read()
+        except self._errors as error:
+            raise ApiError(error.status or 0, f"{method} {url}: {error.reason}") from error
+        except (OSError, self._unreachable) as error:
+            raise ApiError(0, f"{method} {url}: {error}") from error
+        if response.status >= 400:
+            raise ApiError(response.status, f"{method} {url}: {response.status} {_message(content)}")
+        return content
+
+
+def _message(content: bytes) -> str:
+    try:
+        return str(json.loads(content).get("message", ""))[:300]
+    except (ValueError, AttributeError):
+        return content[:300].decode(errors="replace")

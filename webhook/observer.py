@@ -1,0 +1,182 @@
+"""Reads what the hooks ask for: bounded in bytes and time, shared where many ask for the same, failures as values.
+
+Pods of a namespace, nodes and LogProfiles come from snapshots that a process shares; whatever decides something
+irreversible is read past them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from sync_hooks.api.observed import LiveObject, Log, Node, Pod
+from sync_hooks.api.sync import (
+    GetLogProfile,
+    GetObject,
+    ListNodes,
+    ListPods,
+    ListSyncErrors,
+    Read,
+    ReadLog,
+    Unreadable,
+)
+from webhook.apiserver import RESOURCES, ApiError, ApiServer, Path
+
+PAGE = 500  # objects a list request
+POD_SNAPSHOT_SECONDS = 10
+LOG_PROFILE_SECONDS = 30
+LOG_SECONDS = 15  # a log endpoint that takes longer is unreadable for this sync
+NOT_FOUND = 404
+JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
+CRE = "cre.nvidia.com/v1alpha1"
+
+Item = TypeVar("Item")
+Value = TypeVar("Value")
+
+
+class ListMetadata(msgspec.Struct):
+    """Where a list goes on."""
+
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class Page(msgspec.Struct, Generic[Item]):
+    """One page of a list."""
+
+    items: tuple[Item, ...] = ()
+    metadata: ListMetadata = msgspec.field(default_factory=ListMetadata)
+
+
+class Event(msgspec.Struct):
+    """The message of an event."""
+
+    message: str = ""
+    lastTimestamp: str | None = None  # noqa: N815 - the API's name
+
+
+_OBJECT = msgspec.json.Decoder(LiveObject)
+_NODES = msgspec.json.Decoder(Page[Node])
+_PODS = msgspec.json.Decoder(Page[Pod])
+_EVENTS = msgspec.json.Decoder(Page[Event])
+
+
+@dataclass(slots=True)
+class Snapshots(Generic[Value]):
+    """Values by key, each at most so old; one thread fetches, the others wait for it."""
+
+    _values: dict[Hashable, tuple[float, Value]] = field(default_factory=dict)
+    _locks: dict[Hashable, threading.Lock] = field(default_factory=dict)
+    _guard: threading.Lock = field(default_factory=threading.Lock)
+
+    def get(self, key: Hashable, max_age: float, fetch: Callable[[], Value]) -> Value:
+        """Return the value of a key, fetched anew where the known one is older than ``max_age`` seconds."""
+        asked = monotonic()
+        with self._guard:
+            lock = self._locks.setdefault(key, threading.Lock())
+        with lock:
+            known = self._values.get(key)
+            if known is not None and known[0] >= asked - max_age:
+                return known[1]
+            value = fetch()
+            self._values[key] = (monotonic(), value)
+            return value
+
+
+class Observer:
+    """Answers reads from one API server; one a process, shared by its threads."""
+
+    def __init__(self, api: ApiServer) -> None:
+        """Start with empty snapshots."""
+        self._api = api
+        self._nodes: Snapshots[tuple[Node, ...]] = Snapshots()
+        self._pods: Snapshots[dict[str, list[Pod]]] = Snapshots()
+        self._profiles: Snapshots[LiveObject | None] = Snapshots()
+
+    def read(self, read: Read) -> Any:
+        """Answer one read as `sync_hooks.api.sync` says; Unreadable where it fails."""
+        try:
+            return self._answer(read)
+        except ApiError as error:
+            return Unreadable(str(error))
+        except msgspec.DecodeError as error:
+            return Unreadable(f"the API server's answer cannot be understood: {error}")
+
+    def _answer(self, read: Read) -> Any:
+        match read:
+            case GetObject():
+                return self._object(read)
+            case GetLogProfile(name):
+                known = GetObject(CRE, "LogProfile", name)
+                return self._profiles.get(name, LOG_PROFILE_SECONDS, lambda: self._object(known))
+            case ListNodes(max_age):
+                return self._nodes.get("", max_age, self._list_nodes)
+            case ListPods():
+                return self._jobset_pods(read)
+            case ReadLog():
+                return self._log(read)
+            case ListSyncErrors():
+                return self._sync_errors(read)
+
+    def _object(self, read: GetObject) -> LiveObject | None:
+        resource = RESOURCES.get((read.api_version, read.kind))
+        if resource is None:
+            raise ApiError(0, f"{read.kind} of {read.api_version} is no kind that is ever read")
+        path = Path(read.api_version, resource, read.namespace, read.name)
+        try:
+            return _OBJECT.decode(self._api.get(path))
+        except ApiError as error:
+            if error.status == NOT_FOUND:
+                return None
+            raise
+
+    def _list_nodes(self) -> tuple[Node, ...]:
+        return tuple(sorted(self._list(Path("v1", "nodes"), _NODES, {}), key=lambda node: node.name))
+
+    def _jobset_pods(self, read: ListPods) -> tuple[Pod, ...]:
+        path = Path("v1", "pods", read.namespace)
+        if read.fresh:
+            selector: dict[str, str | int] = {"labelSelector": f"{JOBSET_NAME}={read.jobset}"}
+            return tuple(sorted(self._list(path, _PODS, selector), key=lambda pod: pod.name))
+        snapshot = self._pods.get(read.namespace, POD_SNAPSHOT_SECONDS, lambda: self._by_jobset(path))
+        return tuple(snapshot.get(read.jobset, ()))
+
+    def _by_jobset(self, path: Path) -> dict[str, list[Pod]]:
+        found: dict[str, list[Pod]] = {}
+        for pod in sorted(self._list(path, _PODS, {"labelSelector": JOBSET_NAME}), key=lambda pod: pod.name):
+            found.setdefault(pod.labels.get(JOBSET_NAME, ""), []).append(pod)
+        return found
+
+    def _list(self, path: Path, decoder: msgspec.json.Decoder[Page[Item]], query: dict[str, str | int]) -> list[Item]:
+        items: list[Item] = []
+        query = {**query, "limit": PAGE}
+        while True:
+            page = decoder.decode(self._api.get(path, query))
+            items.extend(page.items)
+            if not page.metadata.continue_:
+                return items
+            query = {**query, "continue": page.metadata.continue_}
+
+    def _log(self, read: ReadLog) -> Log:
+        query: dict[str, str | int] = {
+            "container": read.container,
+            "timestamps": "true",
+            "limitBytes": read.limit_bytes,
+        }
+        if read.since:
+            query["sinceTime"] = read.since
+        if read.tail_lines is not None:
+            query["tailLines"] = read.tail_lines
+        path = Path("v1", "pods", read.namespace, read.pod, "log")
+        content = self._api.get(path, query, seconds=LOG_SECONDS)[: read.limit_bytes]
+        return Log(content=content, truncated=len(content) >= read.limit_bytes)
+
+    def _sync_errors(self, read: ListSyncErrors) -> tuple[str, ...]:
+        query: dict[str, str | int] = {"fieldSelector": f"involvedObject.uid={read.uid},reason=SyncError"}
+        events = self._list(Path("v1", "events", read.namespace), _EVENTS, query)
+        newest = sorted(events, key=lambda event: event.lastTimestamp or "", reverse=True)
+        return tuple(event.message for event in newest)
