@@ -21,11 +21,12 @@ from sync_hooks.api.status import read_status
 from sync_hooks.api.sync import Answer, GetObject, ListPods, Observed, Reads, Result, Unreadable
 from sync_hooks.api.time import parse_rfc3339, rfc3339
 from sync_hooks.execution.answers import UNREADABLE_RESYNC_SECONDS, keep
+from sync_hooks.execution.blame import TIMED_OUT, WORKLOAD_FAILED
 from sync_hooks.execution.job_answer import answer, enter, fail
-from sync_hooks.execution.job_launch import JOBSET_API_VERSION, launch
+from sync_hooks.execution.job_launch import JOBSET_API_VERSION, WORKLOAD_DELETED, launch
 from sync_hooks.execution.job_settle import settle
 from sync_hooks.execution.job_teardown import tear_down
-from sync_hooks.execution.phase import FAILED as WORKLOAD_FAILED
+from sync_hooks.execution.phase import FAILED as PHASE_FAILED
 from sync_hooks.execution.phase import (
     PENDING,
     RUNNING,
@@ -78,7 +79,7 @@ def _follow(
 ) -> Answer:
     if status.workload_ref is not None and status.workload_ref.uid != train_job.metadata.uid:
         text = f"TrainJob {train_job.name} was deleted and made again by somebody else"
-        return fail(request, status, "WorkloadFailed", text, now)
+        return fail(request, status, WORKLOAD_DELETED, text, now)
     status = status.model_copy(update={"workload_ref": _reference(train_job)})
     if train_job.spec.suspend and terminal_condition(train_job) is None:
         return _pending(request, status, suspended(train_job), now)
@@ -118,8 +119,8 @@ def _end(request: Request, status: JobStatus, workload: Workload, now: datetime)
             "attempt": status.attempt or 0,
         }
     )
-    if workload.phase == WORKLOAD_FAILED:
-        return fail(request, new, "WorkloadFailed", f"{workload.reason}: {workload.message}", now)
+    if workload.phase == PHASE_FAILED:
+        return fail(request, new, WORKLOAD_FAILED, f"{workload.reason}: {workload.message}", now)
     return answer(request, enter(new, SUCCEEDED, "WorkloadCompleted", workload.message, now), resync_after=1)
 
 
@@ -146,8 +147,8 @@ def _watch(request: Request, spec: JobSpec, status: JobStatus, workload: Workloa
     new = status.model_copy(update={"workload_phase": RUNNING, "workload_start_time": started, "waiting": waiting})
     if left <= 0:
         text = f"the workload ran longer than {spec.timeout or '24h'}" + (f": {workload.message}" if held else "")
-        over = new.model_copy(update={"workload_phase": WORKLOAD_FAILED, "workload_end_time": rfc3339(now)})
-        return fail(request, over, "JobTimedOut", text, now)
+        over = new.model_copy(update={"workload_phase": PHASE_FAILED, "workload_end_time": rfc3339(now)})
+        return fail(request, over, TIMED_OUT, text, now)
     resync = min(RUNNING_POLL_SECONDS, left + 1)
     return answer(request, enter(new, IN_PROGRESS, "WorkloadRunning", workload.message, now), resync_after=resync)
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from sync_hooks.api.logcursor import LogCursor
 from sync_hooks.api.model import (
     ApiModel,
     Bool,
@@ -61,20 +62,6 @@ class BandwidthSummary(ApiModel):
     """Average that the test prints itself: over all sizes, small ones included, in place and out of place."""
     peak_alg_bandwidth_g_bps: Float = Field(alias="peakAlgBandwidthGBps")
     """Largest algorithm bandwidth of all sizes. The threshold algBandwidthGBps is about this one."""
-
-
-class LogCursor(ApiModel):
-    """How far a log has been read: exact, so that no line counts twice and none is missed."""
-
-    first_line_time: str | None = None
-    """Kubelet timestamp of the first line that was read; a later one in a new read from the start means that the
-    beginning of the log has been rotated away."""
-    last_line_time: str | None = None
-    """Kubelet timestamp of the last line that was read, nanoseconds and zone as written."""
-    lines_at_last_time: Int32 | None = None
-    """Number of lines read that carry exactly this timestamp."""
-    page_doublings: Int32 | None = None
-    """How often the page size was doubled because one second of the log did not fit into a page."""
 
 
 class SizeSums(ApiModel):

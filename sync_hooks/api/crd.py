@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sync_hooks.api.job import JobSpec, JobStatus
-from sync_hooks.api.limits import DNS_LABEL_PATTERN, IMMUTABLE, LONGEST_JOB_NAME, LONGEST_RUN_NAME
+from sync_hooks.api.limits import IMMUTABLE, LONGEST_JOB_NAME, LONGEST_RUN_NAME, RUN_NAME_PATTERN
 from sync_hooks.api.model import GROUP, VERSION, ApiModel
 from sync_hooks.api.schema import Schema, structural_schema
 from sync_hooks.api.workflow import WorkflowSpec, WorkflowStatus
@@ -159,7 +159,7 @@ def object_schema(kind: Kind) -> Schema:
 def _metadata(kind: Kind) -> Schema:
     if kind.longest_name is None:
         return {"type": "object"}
-    name = {"type": "string", "maxLength": kind.longest_name, "pattern": DNS_LABEL_PATTERN}
+    name = {"type": "string", "maxLength": kind.longest_name, "pattern": RUN_NAME_PATTERN}
     return {"type": "object", "properties": {"name": name}}
 
 

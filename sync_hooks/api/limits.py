@@ -8,14 +8,14 @@ from pydantic.config import JsonDict
 
 _NAME = r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 _DOMAIN = r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?"
-_AMOUNT = r"([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h)"
+_AMOUNT = r"([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)"
 
-DNS_LABEL_PATTERN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 DURATION_PATTERN = f"^{_AMOUNT}({_AMOUNT})*$"
 LABEL_VALUE_PATTERN = r"^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$"
 QUANTITY_PATTERN = r"^([0-9]+(\.[0-9]+)?)(Ki|Mi|Gi|Ti|Pi|Ei)?$"
 QUEUE_LABEL_KEY_PATTERN = f"^$|^({_DOMAIN}/)?{_NAME}$"
 QUEUE_PATTERN = r"^$|^[a-zA-Z0-9]([a-zA-Z0-9._-]*[a-zA-Z0-9])?$"
+RUN_NAME_PATTERN = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"  # begins with a letter: Trainer asks that of a TrainJob
 RESOURCE_NAME_PATTERN = f"^{_DOMAIN}/{_NAME}$"
 
 MEANINGS = {
@@ -29,12 +29,16 @@ MEANINGS = {
 
 # With all of these at once, every generated name, the longest pod's included, still fits into 63 characters.
 MOST_ITERATIONS = 1000
+MOST_LABELS = 32
 MOST_NODES_PER_GROUP = 10000
 MOST_RESTARTS = 100
 MOST_RETRIES = 10
 MOST_THRESHOLDS = 16
 LONGEST_RUN_NAME = 63  # it becomes a label's value
 LONGEST_JOB_NAME = 39  # leaves room for -w100-node-0-9999-xxxxx below 63
+
+QUEUE_LABEL_KEY = "kai.scheduler/queue"
+"""Label that names the queue where the run does not say which one does."""
 
 THRESHOLD_KEYS = ("algBandwidthGBps", "avgStepTimeSec", "avgTFLOPsPerGPU", "busBandwidthGBps", "goodputRatio")
 """Measured values that thresholds may name."""

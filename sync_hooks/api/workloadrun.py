@@ -11,6 +11,7 @@ from sync_hooks.api.limits import (
     KNOWN_THRESHOLDS,
     LABEL_VALUE_PATTERN,
     MOST_ITERATIONS,
+    MOST_LABELS,
     MOST_NODES_PER_GROUP,
     MOST_RESTARTS,
     MOST_THRESHOLDS,
@@ -40,7 +41,7 @@ from sync_hooks.api.target import Target
 
 Expression = Annotated[str, Field(json_schema_extra={"minLength": 1, "maxLength": 1024})]
 LabelValue = Annotated[str, Field(max_length=63, pattern=LABEL_VALUE_PATTERN)]
-Labels = Annotated[dict[str, LabelValue], Field(max_length=32, json_schema_extra=with_rules(NOT_OUR_LABELS))]
+Labels = Annotated[dict[str, LabelValue], Field(max_length=MOST_LABELS, json_schema_extra=with_rules(NOT_OUR_LABELS))]
 Thresholds = Annotated[
     dict[str, Expression], Field(max_length=MOST_THRESHOLDS, json_schema_extra=with_rules(KNOWN_THRESHOLDS))
 ]

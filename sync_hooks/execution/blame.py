@@ -17,10 +17,15 @@ from sync_hooks.api.sync import ReadLog, Unreadable
 from sync_hooks.execution.phase import is_launcher
 
 WORKLOAD_FAILED = "WorkloadFailed"
+TIMED_OUT = "JobTimedOut"
+RAN_AND_FAILED = frozenset({WORKLOAD_FAILED, TIMED_OUT})  # any other failure is not the nodes'
+UNKNOWN_EXIT_CODE = -1
 TAIL_LINES = 800
 TAIL_BYTES = 32 << 10
 KILLED = (137, 143)  # SIGKILL and SIGTERM: what the others of a failed group usually die of
 NOT_THE_NODES_FAULT = ("PreemptionByScheduler", "EvictionByEvictionAPI", "DeletionByTaintManager", "DeletionByPodGC")
+
+ANCESTOR_STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 
 MPI_HOST = re.compile(r"(?:on node|on host|connect to host|daemon on node|from host)\s+([A-Za-z0-9._-]+)")
 
@@ -43,8 +48,10 @@ class Failure:
     @property
     def text(self) -> str:
         """One line for people."""
-        where = f" on node {self.pod.spec.node_name}" if self.pod.spec.node_name else ""
-        return f"pod {self.pod.name}{where}: container {self.container} exited with {self.exit_code} ({self.reason})"
+        where = f"pod {self.pod.name}" + (f" on node {self.pod.spec.node_name}" if self.pod.spec.node_name else "")
+        if self.exit_code == UNKNOWN_EXIT_CODE:
+            return f"{where}: {self.reason} {self.pod.status.message}".rstrip()
+        return f"{where}: container {self.container} exited with {self.exit_code} ({self.reason})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +75,14 @@ def _failure(pod: Pod) -> Failure | None:
         if ended is not None and ended.exit_code != 0:
             return Failure(pod, status.name, ended.exit_code, ended.reason or "Error", ended.finished_at or "")
     if pod.status.phase == "Failed":
-        return Failure(pod, _first_container(pod), -1, pod.status.reason or "PodFailed", "")
+        return Failure(pod, _first_container(pod), UNKNOWN_EXIT_CODE, pod.status.reason or "PodFailed", "")
     return None
+
+
+def hung(pods: Sequence[Pod]) -> Failure | None:
+    """Return the pod whose log tells most of a workload that did not end: the trainer step's, else the first."""
+    telling = sorted(pods, key=lambda pod: (pod.labels.get(ANCESTOR_STEP) != "trainer", pod.name))
+    return Failure(telling[0], _first_container(telling[0]), UNKNOWN_EXIT_CODE, "Timeout", "") if telling else None
 
 
 def _first_container(pod: Pod) -> str:
@@ -141,7 +154,7 @@ def failure_log(failure: Failure | None, log: Log | Unreadable | None) -> Failur
         pod_name=failure.pod.name,
         node_name=failure.pod.spec.node_name or None,
         container=failure.container or None,
-        exit_code=failure.exit_code,
+        exit_code=None if failure.exit_code == UNKNOWN_EXIT_CODE else failure.exit_code,
         reason=failure.reason,
         tail="".join(char if char.isprintable() or char in "\n\t" else "�" for char in content),
     )

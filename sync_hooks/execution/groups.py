@@ -10,10 +10,9 @@ from sync_hooks.api.names import job_key
 from sync_hooks.api.request import JobChild
 from sync_hooks.api.results import Progress
 from sync_hooks.api.workflow import WorkflowStatus
+from sync_hooks.execution.blame import TIMED_OUT
 from sync_hooks.execution.ranges import read_ranges
 from sync_hooks.planning.plan import Plan
-
-TIMED_OUT = "JobTimedOut"
 
 
 @dataclass(frozen=True, slots=True)

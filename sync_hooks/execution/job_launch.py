@@ -22,6 +22,7 @@ from sync_hooks.planning.trainjob import render_train_job
 
 TRAINER_API_VERSION = "trainer.kubeflow.org/v1alpha1"
 JOBSET_API_VERSION = "jobset.x-k8s.io/v1alpha2"
+WORKLOAD_DELETED = "WorkloadDeleted"
 
 
 def launch(request: Request, spec: JobSpec, status: JobStatus, observed: Observed, now: datetime) -> Answer:
@@ -44,7 +45,7 @@ def launch(request: Request, spec: JobSpec, status: JobStatus, observed: Observe
     if live is not None:
         return _taken(request, status, live, now)
     if status.workload_ref is not None and status.workload_ref.name == name:
-        return fail(request, status, "WorkloadFailed", f"TrainJob {name} was deleted while it was under way", now)
+        return fail(request, status, WORKLOAD_DELETED, f"TrainJob {name} was deleted while it was under way", now)
     busy = observed[jobset] is not None or any(is_live(pod) for read in before for pod in observed[read])
     if busy:
         return _wait_for_room(request, status, name, now)

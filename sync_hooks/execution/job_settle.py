@@ -25,7 +25,7 @@ from sync_hooks.api.request import (
 from sync_hooks.api.results import FailedNode
 from sync_hooks.api.sync import Answer, GetObject, ListPods, Observed, Reads, Result, Unreadable
 from sync_hooks.execution.answers import UNREADABLE_RESYNC_SECONDS
-from sync_hooks.execution.blame import Blame, Failure, blame, failure_log, failures, log_read
+from sync_hooks.execution.blame import RAN_AND_FAILED, Blame, Failure, blame, failure_log, failures, hung, log_read
 from sync_hooks.execution.job_answer import answer
 from sync_hooks.execution.job_launch import JOBSET_API_VERSION, measurements
 from sync_hooks.execution.phase import is_launcher, is_live, own_pods
@@ -49,6 +49,9 @@ def settle(request: Request, spec: JobSpec, status: JobStatus, observed: Observe
 
 def _attribute(request: Request, status: JobStatus, observed: Observed, now: datetime) -> Answer:
     """Find out who failed, and keep the end of its log, before anything is torn down."""
+    failure = next(item for item in status.conditions or () if item.type == FAILED)
+    if failure.reason not in RAN_AND_FAILED:
+        return answer(request, status.model_copy(update={"attribution": "None", "waiting": None}), resync_after=1)
     evidence = _evidence(request, status, observed)
     if isinstance(evidence, Reads):
         return evidence
@@ -58,7 +61,7 @@ def _attribute(request: Request, status: JobStatus, observed: Observed, now: dat
         return answer(request, new, resync_after=UNREADABLE_RESYNC_SECONDS)
     pods = () if isinstance(evidence, Unreadable) else evidence
     failed = failures(pods)
-    chosen = failed[0] if failed else None
+    chosen = failed[0] if failed else hung(pods)
     tail = _tail(chosen, observed)
     if isinstance(tail, Reads):
         return tail

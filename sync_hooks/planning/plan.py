@@ -43,15 +43,24 @@ class Plan(Facts, frozen=True):
     hostnames: dict[str, str] = {}
     """Label kubernetes.io/hostname by node, only where it differs from the node's name."""
     runtime: dict[str, Any] = {}
-    """The TrainingRuntime, one a run."""
+    """The TrainingRuntime, one a run; empty where every Job brings a copy of its own."""
     shared: tuple[dict[str, Any], ...] = ()
     """Other objects that exist once a run: ConfigMaps."""
     job: dict[str, Any] = {}
-    """Metadata (labels, annotations) and spec of a Job, without what belongs to its group."""
+    """Metadata (labels, annotations) and spec of a Job, without what belongs to its group. Objects in spec.dependencies
+    carry the run's name until they get the Job's."""
     replicated_jobs: tuple[str, ...] = ()
     """ReplicatedJobs whose pods are pinned to the group's nodes."""
     tolerations: tuple[dict[str, Any], ...] = ()
     """Tolerations added to those pods."""
+    unpinned: bool = False
+    """The scheduler chooses the nodes of the one group, which names none, among ``candidates``."""
+    candidates: tuple[str, ...] = ()
+    """Nodes that an unpinned group may land on."""
+    node_requirements: tuple[dict[str, Any], ...] = ()
+    """Requirements on labels (Kubernetes' NodeSelectorRequirement) of an unpinned group's nodes."""
+    spread: bool = False
+    """Workers of a group keep off each other's nodes: a node would have room for two, and another one stay untested."""
     own_objects: bool = False
     """Each Job brings objects of its own (devices, storage, its copy of the runtime): Jobs carry the devices label."""
     iterations: int = 1

@@ -1,9 +1,9 @@
 """Build the real components of versions.py from Go modules into one cache folder, once a version, and say so.
 
-Usage: build.py [test] [node] [chart] [kind]    build what is missing for these purposes (default: test)
-       build.py pin                             write modules/*/go.mod and go.sum anew from versions.py
+Usage: python -m tests.cluster.build [test] [node] [chart] [kind]    build what is missing for these (default: test)
+       python -m tests.cluster.build pin                             write modules/*/go.mod and go.sum from versions.py
 
-Order: lock the folder, so that two builds at once share one; build a module's programs beside their place; move them in.
+Order: lock the folder, so that two builds at once share one; build a module's programs beside their place; move them.
 Reads no version from the network: modules/ pins every dependency by hash. Needs no root and writes nothing else.
 """
 
@@ -22,7 +22,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[2])]  # also runs as a script, before anything is installed
 from tests.cluster.versions import GO, KUBERNETES, MODULES, Module, Program, Purpose
 
 PINS = Path(__file__).parent / "modules"
@@ -42,7 +41,8 @@ def cache_folder() -> Path:
 
 def tools_folder() -> Path:
     """Return where the programs of exactly these versions and pins are kept: ``bin/`` and ``manifests/`` below it."""
-    digest = hashlib.sha256((Path(__file__).parent / "versions.py").read_bytes())
+    table = [(module.version, module.link_flags, module.manifests, module.programs) for module in MODULES]
+    digest = hashlib.sha256(repr(table).encode())
     for pin in sorted(PINS.glob("*/go.*")):
         digest.update(pin.read_bytes())
     return cache_folder() / f"tools-{digest.hexdigest()[:12]}"

@@ -35,7 +35,7 @@ class Module:
     version: str
     programs: tuple[Program, ...]
     why: str
-    link_flags: str = ""
+    link_flags: str = "-s -w"
     manifests: tuple[str, ...] = field(default=())
     """Globs, relative to the module, of the manifests that are installed from it; kept beside the programs."""
 
@@ -112,7 +112,6 @@ MODULES = (
         version="v1.14.7",
         programs=(Program("coredns", "github.com/coredns/coredns", "node"),),
         why="pods of the real node find each other by name",
-        link_flags="-s -w",
     ),
     Module(
         name="helm3",

@@ -1,0 +1,98 @@
+# `make` alone lists the targets. Needs Python 3.11 or newer; `test`, `cluster-up` and what builds on them need Go 1.26.
+# Everything that is written lies in .venv and in one cache folder, $(CACHE), but for `cases`, `generate` and `lock`.
+
+PYTHON ?= python3
+CACHE := $(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/workloadrun
+BIN := .venv/bin
+UV_VERSION := 0.13.9
+IMAGE ?= workloadrun:dev
+WORKERS ?= auto
+
+export PYTHONPYCACHEPREFIX := $(CACHE)/pycache
+export HYPOTHESIS_STORAGE_DIRECTORY := $(CACHE)/hypothesis
+export MYPY_CACHE_DIR := $(CACHE)/mypy
+export RUFF_CACHE_DIR := $(CACHE)/ruff
+
+PYTEST := $(BIN)/python -m pytest -o cache_dir=$(CACHE)/pytest --numprocesses=$(WORKERS) --dist=loadgroup
+CODE := webhook sync_hooks certs cli tools tests
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: ## Make .venv with the locked packages; the command is then .venv/bin/workloadrun
+	@$(PYTHON) tools/setup.py
+
+.PHONY: demo
+demo: setup ## Check a WorkloadRun as admission would, then run it in memory on eight nodes
+	$(BIN)/workloadrun validate examples/nccl-all-reduce.yaml
+	$(BIN)/workloadrun simulate examples/nccl-all-reduce.yaml --nodes aws/h100x8
+
+.PHONY: test
+test: setup tools ## Run all tests but `e2e`, on a real control plane (Go builds it once)
+	$(PYTEST) -m "not e2e"
+
+.PHONY: test-fast
+test-fast: setup ## Run the tests that need no control plane
+	$(PYTEST) -m "not cluster and not e2e"
+
+.PHONY: tools
+tools: setup
+	@$(BIN)/python -m tests.cluster.build test || { \
+	  if [ -n "$$CI" ]; then exit 1; fi; \
+	  echo "left out: every test of tests/cluster, which needs the control plane"; }
+
+.PHONY: lint
+lint: setup ## Check style, types, import layers and the length of functions and files
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/mypy
+	$(BIN)/mypy tools tests/cluster tests/support
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python tools/structure.py
+
+.PHONY: generate
+generate: setup ## Write what is made from the sources: CRDs, reference
+	$(BIN)/python tools/generate.py
+
+.PHONY: verify
+verify: setup ## Fail where what is generated is not up to date
+	$(BIN)/python tools/generate.py --verify
+
+.PHONY: cases
+cases: setup ## Rewrite the expected results of tests/cases; read the difference before you keep it
+	@echo "make cases: not there yet" >&2; exit 1
+
+.PHONY: cluster-up
+cluster-up: setup ## Start a control plane with JobSet, Trainer and KWOK on loopback; prints KUBECONFIG
+	@$(BIN)/python -m tests.cluster.controlplane up
+
+.PHONY: cluster-down
+cluster-down: setup ## Stop it and remove what it wrote
+	@$(BIN)/python -m tests.cluster.controlplane down
+
+.PHONY: image
+image: ## Build the image with Docker
+	docker build --tag $(IMAGE) .
+
+.PHONY: lock
+lock: $(CACHE)/uv-$(UV_VERSION)/bin/uv ## Resolve the dependencies anew within the lock files; add UPGRADE=--upgrade for newer ones
+	$(LOCK) --extra dev pyproject.toml --output-file requirements.lock
+	$(LOCK) pyproject.toml --constraint requirements.lock --output-file requirements-runtime.lock
+	$(PYTHON) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' \
+	  | $(LOCK) - --output-file requirements-build.lock
+
+LOCK = $< pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url $(UPGRADE)
+
+$(CACHE)/uv-$(UV_VERSION)/bin/uv:
+	$(PYTHON) -m venv $(CACHE)/uv-$(UV_VERSION)
+	$(CACHE)/uv-$(UV_VERSION)/bin/pip install --quiet uv==$(UV_VERSION)
+
+.PHONY: e2e bench soak kind
+e2e: ## (not there yet) Run on a real node and in a browser
+bench: ## (not there yet) Measure what a run of many nodes costs
+soak: ## (not there yet) Run for hours under faults
+kind: ## (not there yet) Install into a kind cluster
+e2e bench soak kind:
+	@echo "make $@: not there yet, nothing was run" >&2; exit 1

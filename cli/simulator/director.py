@@ -1,0 +1,221 @@
+"""Plays the scenario: what a workload does once all its pods run, what it prints, and what keeps it from running.
+
+Which pod fails: the one with the lowest index on a node that the rule names. Without named nodes it is the first
+worker, or under MPI the launcher alone, as where mpirun cannot say whose fault it was. Under MPI a worker that fails or
+is evicted takes the launcher with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal
+
+from cli.simulator import samples
+from cli.simulator.batch import phase
+from cli.simulator.clock import Clock
+from cli.simulator.entry import Change, Entry, Object
+from cli.simulator.errors import ApiError
+from cli.simulator.jobset import LABEL_REPLICATED_JOB, LABEL_UID, success_targets
+from cli.simulator.kinds import CORE, TRAINER
+from cli.simulator.kubelet import Kubelets
+from cli.simulator.logs import Output
+from cli.simulator.samples import Workload
+from cli.simulator.scenario import RUN_SECONDS, Rule, Scenario
+from cli.simulator.scheduler import Scheduler
+from cli.simulator.store import Store
+from cli.simulator.workloads import (
+    attempt_of,
+    group_nodes,
+    iteration_of,
+    job_of,
+    job_set_of,
+    pod_count,
+    pods_of,
+    train_job_of,
+)
+from sync_hooks.api.quantity import whole_units
+from sync_hooks.api.time import parse_rfc3339
+
+QUEUE_ACTOR = "queue"
+HELD_MESSAGE = "0/0 nodes are available: declared unschedulable by the scenario."
+EFA = "vpc.amazonaws.com/efa"
+BREAKS_OFF = ("Failed", "Evicted", "Hang")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One JobSet whose pods all run; what it prints is made when somebody reads."""
+
+    rule: Rule
+    start: datetime
+    seconds: float
+    """From the start to the outcome."""
+    workload: Workload
+    table: bool
+    """Whether a bandwidth table is printed."""
+    steps: bool
+    """Whether training steps are printed."""
+    end: datetime | None = None
+
+    def lines(self) -> Sequence[str]:
+        """Return everything that the measured pod would print if nothing stopped it."""
+        if self.rule.log is not None:
+            return self.rule.log
+        table = samples.nccl_table(self.workload) if self.table else ()
+        return (*table, *samples.training_steps(self.workload, self.start, self.seconds)) if self.steps else table
+
+    def output(self) -> Output:
+        """Return what it does print: a sample stops half-way where the workload breaks off."""
+        lines, seconds = self.lines(), self.seconds
+        if self.rule.log is None and self.rule.outcome in BREAKS_OFF:
+            lines, seconds = lines[: len(lines) // 2], seconds / 2
+        return Output(lines, self.start, seconds, self.end)
+
+
+class Director:
+    """Knows every workload's rule. It is asked by the scheduler and by log readers, and tells the kubelets."""
+
+    def __init__(self, store: Store, clock: Clock, scenario: Scenario) -> None:
+        self._store = store
+        self._clock = clock
+        self._scenario = scenario
+        self._rules: dict[str, Rule] = {}
+        self._runs: dict[str, Run] = {}
+        self._held: dict[str, float] = {}
+        self.scheduler = Scheduler(store, clock, self._holds)
+        self.kubelets = Kubelets(store, clock, self._on_started)
+        store.admit(TRAINER, "TrainJob", self._admit)
+        store.watch(self._on_change)
+
+    def _on_change(self, change: Change) -> None:
+        job_set = change.entry
+        if job_set.kind.kind != "JobSet":
+            return
+        if change.type == "DELETED" or job_set.obj["spec"].get("suspend"):
+            self._runs.pop(job_set.uid, None)
+        if change.type == "DELETED":
+            self._rules.pop(job_set.uid, None)
+            self._held.pop(job_set.uid, None)
+
+    # Before it runs
+
+    def _admit(self, operation: Literal["CREATE", "UPDATE"], obj: Object, old: Entry | None) -> Object:
+        """Suspend what the scenario wants suspended, as a queue's webhook does."""
+        if operation == "UPDATE" or old is not None:
+            return obj
+        rule = self._rule(obj)
+        if rule.outcome != "Suspended":
+            return obj
+        if rule.after is not None:
+            key = (obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
+            self._clock.schedule(rule.after, lambda: self._resume(key))
+        return {**obj, "spec": {**obj["spec"], "suspend": True}}
+
+    def _resume(self, key: tuple[str, str]) -> None:
+        entry = self._store.find(TRAINER, "TrainJob", *key)
+        if entry is None:
+            return
+        try:
+            self._store.update({**entry.obj, "spec": {**entry.obj["spec"], "suspend": False}}, actor=QUEUE_ACTOR)
+        except ApiError:  # refused, as while its runtime is away: the queue tries again
+            self._clock.schedule(RUN_SECONDS, lambda: self._resume(key))
+
+    def _holds(self, pod: Entry) -> str | None:
+        job_set = job_set_of(self._store, pod)
+        rule = Rule() if job_set is None else self._rule_of(job_set)
+        if job_set is None or rule.outcome != "Unschedulable":
+            return None
+        now = self._clock.time
+        if job_set.uid not in self._held:
+            self._held[job_set.uid] = now
+            if rule.after is not None:
+                self._clock.schedule(rule.after, self.scheduler.retry)
+        waited = now - self._held[job_set.uid]
+        return HELD_MESSAGE if rule.after is None or waited < rule.after else None
+
+    # While it runs
+
+    def _on_started(self, pod: Entry) -> None:
+        job_set = job_set_of(self._store, pod)
+        if job_set is None or job_set.uid in self._runs:
+            return
+        pods = pods_of(self._store, job_set)
+        if sum(1 for item in pods if phase(item) == "Running") < pod_count(job_set.obj):
+            return
+        rule = self._rule_of(job_set)
+        delayed = rule.outcome in ("Unschedulable", "Suspended")  # its time has passed already
+        seconds = RUN_SECONDS if delayed or rule.after is None else rule.after
+        run = self._runs[job_set.uid] = self._run(job_set, pods, rule, seconds)
+        if rule.outcome != "Hang":
+            self._clock.schedule(seconds, lambda: self._finish(job_set, run))
+
+    def _run(self, job_set: Entry, pods: Sequence[Entry], rule: Rule, seconds: float) -> Run:
+        train_job = train_job_of(self._store, job_set)
+        job = None if train_job is None else job_of(self._store, train_job.obj)
+        spec = {} if job is None else job.obj["spec"]
+        bandwidth = spec.get("bandwidthMeasurement")
+        nodes = tuple(sorted({pod.obj["spec"]["nodeName"] for pod in pods}))
+        allocatable = (self._store.get(CORE, "Node", "", nodes[0]).obj.get("status") or {}).get("allocatable") or {}
+        workload = Workload(
+            test=(bandwidth or {}).get("testType", "all_reduce"),
+            ranks=len(nodes) * max(1, whole_units(allocatable.get("nvidia.com/gpu"))),
+            nodes=nodes,
+            network="Libfabric" if EFA in allocatable else "IB",
+        )
+        steps = bandwidth is None or spec.get("goodputMeasurement") is not None
+        return Run(rule, self._clock.now(), seconds, workload, bandwidth is not None, steps)
+
+    def _finish(self, job_set: Entry, run: Run) -> None:
+        if self._runs.get(job_set.uid) is not run:
+            return  # deleted or suspended in between
+        self._runs[job_set.uid] = replace(run, end=self._clock.now())
+        pods, targets = pods_of(self._store, job_set), success_targets(job_set.obj)
+        deciding = [pod for pod in pods if pod.labels[LABEL_REPLICATED_JOB] in targets]
+        if run.rule.outcome not in ("Failed", "Evicted"):
+            for pod in deciding:
+                self.kubelets.exit(pod, 0)
+            return
+        workers = [pod for pod in pods if pod not in deciding] or deciding
+        launchers = [pod for pod in deciding if pod not in workers]
+        victim = _victim(workers, launchers, run.rule)
+        if victim is not None and run.rule.outcome == "Evicted":
+            self.kubelets.evict(victim)
+        elif victim is not None:
+            self.kubelets.exit(victim, run.rule.exit_code)
+        for pod in launchers:
+            self.kubelets.exit(pod, run.rule.exit_code)
+
+    def output(self, pod: Entry, container: str) -> Output | None:
+        """Return what a container prints, None while its pod has not started."""
+        started = parse_rfc3339((pod.obj.get("status") or {}).get("startTime", ""))
+        if started is None:
+            return None
+        job_set = job_set_of(self._store, pod)
+        run = self._runs.get(pod.labels.get(LABEL_UID, ""))
+        if job_set is not None and pod.labels[LABEL_REPLICATED_JOB] not in success_targets(job_set.obj):
+            return Output(samples.SERVER_LINES, started, 0.0)
+        names = [item["name"] for item in pod.obj["spec"].get("containers") or ()]
+        return Output((), started, 0.0) if run is None or container not in names else run.output()
+
+    def _rule_of(self, job_set: Entry) -> Rule:
+        rule = self._rules.get(job_set.uid)
+        if rule is None:
+            train_job = train_job_of(self._store, job_set)
+            rule = self._rules[job_set.uid] = Rule() if train_job is None else self._rule(train_job.obj)
+        return rule
+
+    def _rule(self, train_job: Object) -> Rule:
+        if not self._scenario.rules:
+            return Rule()
+        job = job_of(self._store, train_job)
+        nodes = group_nodes(self._store, train_job, job)
+        return self._scenario.rule(nodes, iteration_of(train_job, job), attempt_of(train_job))
+
+
+def _victim(workers: Sequence[Entry], launchers: Sequence[Entry], rule: Rule) -> Entry | None:
+    if not rule.nodes and launchers and rule.outcome == "Failed":
+        return launchers[0]
+    named = (pod for pod in workers if pod.obj["spec"].get("nodeName") in rule.nodes)
+    return next(named, next(iter(workers), None))

@@ -1,0 +1,162 @@
+"""What is to happen to which workload: the YAML of ``simulate --scenario``, parsed to values. Runs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import yaml
+
+from sync_hooks.api.duration import parse_duration
+from sync_hooks.api.errors import Path as FieldPath
+from sync_hooks.api.errors import cut, field_path
+
+Outcome = Literal["Succeeded", "Failed", "Evicted", "Hang", "Unschedulable", "Suspended"]
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+FIELDS = ("nodes", "iteration", "attempt", "outcome", "after", "log", "exitCode")
+
+RUN_SECONDS = 60.0  # how long a workload runs where nothing else is said
+LARGEST_EXIT_CODE = 255
+
+
+class ScenarioError(Exception):
+    """The scenario cannot be used; the text is one line: where and what would be accepted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One entry of ``jobs``. A selector that is not given matches everything."""
+
+    outcome: Outcome = "Succeeded"
+    nodes: frozenset[str] = frozenset()
+    """Matches groups that share one of these; the first of them in the group is the one that fails."""
+    iteration: int | None = None
+    """Number from 1."""
+    attempt: int | None = None
+    """Number from 0."""
+    after: float | None = None
+    """Seconds that the workload runs, or stays unschedulable or suspended; None is the default (there: for ever)."""
+    log: tuple[str, ...] | None = None
+    """Lines that the measured pod prints; None is a sample."""
+    exit_code: int = 1
+    """Exit code of what fails."""
+
+    def matches(self, nodes: frozenset[str], iteration: int, attempt: int) -> bool:
+        """Tell whether this rule is about a workload on these nodes."""
+        return (
+            (not self.nodes or not self.nodes.isdisjoint(nodes))
+            and self.iteration in (None, iteration)
+            and self.attempt in (None, attempt)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """Rules in order; the first that matches counts, without one a workload succeeds."""
+
+    rules: tuple[Rule, ...] = ()
+
+    def rule(self, nodes: Iterable[str], iteration: int, attempt: int) -> Rule:
+        """Find the rule of a workload."""
+        group = frozenset(nodes)
+        return next((rule for rule in self.rules if rule.matches(group, iteration, attempt)), Rule())
+
+
+def load(path: Path) -> Scenario:
+    """Read a scenario file; log files are found beside it. Raises ScenarioError."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ScenarioError(f"{path}: cannot be read: {_reason(error)}") from error
+    try:
+        return parse(text, path.parent)
+    except ScenarioError as error:
+        raise ScenarioError(f"{path}: {error}") from error
+
+
+def parse(text: str, folder: Path) -> Scenario:
+    """Read a scenario; relative log files are sought in ``folder``. Raises ScenarioError."""
+    try:
+        document = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ScenarioError(f"not YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(document, dict) or not isinstance(document.get("jobs"), list):
+        raise ScenarioError("jobs: Required value: a scenario is a mapping with a list of jobs")
+    for name in document:
+        if name != "jobs":
+            raise ScenarioError(f"{name}: Unsupported value: a scenario has only jobs")
+    return Scenario(tuple(_rule(item, ("jobs", index), folder) for index, item in enumerate(document["jobs"])))
+
+
+def _rule(item: Any, path: FieldPath, folder: Path) -> Rule:
+    if not isinstance(item, dict):
+        raise _error(path, item, "must be a mapping")
+    for name in item:
+        if name not in FIELDS:
+            raise _error((*path, str(name)), item[name], f"unknown field, supported: {', '.join(FIELDS)}")
+
+    def field(name: str, read: Callable[[Any, FieldPath], Any], default: Any) -> Any:
+        return read(item[name], (*path, name)) if name in item else default
+
+    return Rule(
+        outcome=field("outcome", _outcome, "Succeeded"),
+        nodes=field("nodes", _nodes, frozenset()),
+        iteration=field("iteration", lambda value, at: _number(value, at, 1), None),
+        attempt=field("attempt", lambda value, at: _number(value, at, 0), None),
+        after=field("after", _seconds, None),
+        log=field("log", lambda value, at: _log(value, at, folder), None),
+        exit_code=field("exitCode", _exit_code, 1),
+    )
+
+
+def _outcome(value: Any, path: FieldPath) -> Outcome:
+    found = next((outcome for outcome in OUTCOMES if outcome == value), None)
+    if found is None:
+        raise _error(path, value, f"supported values: {', '.join(OUTCOMES)}")
+    return found
+
+
+def _nodes(value: Any, path: FieldPath) -> frozenset[str]:
+    if not isinstance(value, list) or not value or not all(isinstance(name, str) and name for name in value):
+        raise _error(path, value, "must be a list of node names")
+    return frozenset(value)
+
+
+def _number(value: Any, path: FieldPath, least: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise _error(path, value, f"must be a whole number of at least {least}")
+    return value
+
+
+def _exit_code(value: Any, path: FieldPath) -> int:
+    code = _number(value, path, 1)
+    if code > LARGEST_EXIT_CODE:
+        raise _error(path, value, f"must be at most {LARGEST_EXIT_CODE}")
+    return code
+
+
+def _seconds(value: Any, path: FieldPath) -> float:
+    seconds = parse_duration(value) if isinstance(value, str) else None
+    if seconds is None or seconds < 0:
+        raise _error(path, value, 'must be a duration like "90s", "5m" or "1h30m"')
+    return seconds
+
+
+def _log(value: Any, path: FieldPath, folder: Path) -> tuple[str, ...]:
+    if not isinstance(value, str) or not value:
+        raise _error(path, value, "must be the name of a file")
+    try:
+        text = (folder / value).read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise _error(path, value, f"cannot be read: {_reason(error)}") from error
+    return tuple(text.splitlines())
+
+
+def _error(path: FieldPath, value: Any, message: str) -> ScenarioError:
+    return ScenarioError(f'{field_path(path)}: Invalid value: "{cut(value)}": {message}')
+
+
+def _reason(error: Exception) -> str:
+    return (isinstance(error, OSError) and error.strerror) or " ".join(str(error).split())

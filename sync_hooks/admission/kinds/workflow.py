@@ -1,0 +1,20 @@
+"""What is asked of a Workflow: the same as of the run whose spec it carries. Nothing is added to it."""
+
+from __future__ import annotations
+
+from sync_hooks.admission.kinds.workloadrun import RUN_ADVICE, RUN_RULES
+from sync_hooks.admission.rules import KindRules
+from sync_hooks.admission.validation.overrides import belonging_errors
+from sync_hooks.api.limits import LONGEST_RUN_NAME
+from sync_hooks.api.workflow import WorkflowSpec
+
+RULES = {
+    "Workflow": KindRules(
+        model=WorkflowSpec,
+        rules=RUN_RULES,
+        object_rules=(belonging_errors,),
+        advice=RUN_ADVICE,
+        immutable=True,
+        longest_name=LONGEST_RUN_NAME,
+    )
+}

@@ -1,0 +1,80 @@
+"""What is asked of a WorkloadRun: the whole list of its rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sync_hooks.admission.defaulting import RUN_DEFAULTS
+from sync_hooks.admission.rules import Advice, KindRules, Rule
+from sync_hooks.admission.validation.checkpoint import checkpoint_errors
+from sync_hooks.admission.validation.config import config_errors
+from sync_hooks.admission.validation.containers import container_errors
+from sync_hooks.admission.validation.core import list_shape, object_shape
+from sync_hooks.admission.validation.environment import environment_errors
+from sync_hooks.admission.validation.framework import framework_advice, framework_errors
+from sync_hooks.admission.validation.measurements import (
+    bandwidth_advice,
+    bandwidth_errors,
+    goodput_advice,
+    goodput_errors,
+)
+from sync_hooks.admission.validation.orchestration import orchestration_advice, orchestration_errors, restart_advice
+from sync_hooks.admission.validation.overrides import belonging_errors, override_advice, override_errors
+from sync_hooks.admission.validation.resources import (
+    image_errors,
+    nic_errors,
+    resource_advice,
+    resource_errors,
+    secret_errors,
+)
+from sync_hooks.admission.validation.scheduling import gang_errors, workload_label_errors
+from sync_hooks.admission.validation.target import target_advice, target_errors
+from sync_hooks.admission.validation.thresholds import threshold_errors
+from sync_hooks.admission.validation.volumes import mount_errors, volume_advice, volume_errors
+from sync_hooks.api.limits import LONGEST_RUN_NAME
+from sync_hooks.api.workloadrun import WorkloadRunSpec
+
+RUN_RULES: Mapping[str, tuple[Rule, ...]] = {
+    "checkpoint": (checkpoint_errors,),
+    "config": (config_errors,),
+    "env": (list_shape("env", "EnvVar"), environment_errors),
+    "framework": (framework_errors,),
+    "gangScheduler": (gang_errors,),
+    "image": (image_errors,),
+    "imagePullSecrets": (secret_errors,),
+    "initContainers": (list_shape("initContainers", "Container"), container_errors),
+    "bandwidthMeasurement": (bandwidth_errors,),
+    "goodputMeasurement": (goodput_errors,),
+    "nicResourceName": (nic_errors,),
+    "orchestration": (orchestration_errors,),
+    "overrides": (override_errors,),
+    "resources": (object_shape("resources", "ResourceRequirements"), resource_errors),
+    "target": (target_errors,),
+    "thresholds": (threshold_errors,),
+    "volumeMounts": (list_shape("volumeMounts", "VolumeMount"), mount_errors),
+    "volumes": (list_shape("volumes", "Volume"), volume_errors),
+    "workloadMetadata": (workload_label_errors,),
+}
+RUN_ADVICE: Mapping[str, tuple[Advice, ...]] = {
+    "bandwidthMeasurement": (bandwidth_advice,),
+    "checkpoint": (restart_advice,),
+    "framework": (framework_advice,),
+    "goodputMeasurement": (goodput_advice,),
+    "gpusPerNode": (resource_advice,),
+    "orchestration": (orchestration_advice,),
+    "overrides": (override_advice,),
+    "target": (target_advice,),
+    "volumes": (volume_advice,),
+}
+
+RULES = {
+    "WorkloadRun": KindRules(
+        model=WorkloadRunSpec,
+        rules=RUN_RULES,
+        object_rules=(belonging_errors,),
+        advice=RUN_ADVICE,
+        defaults=RUN_DEFAULTS,
+        immutable=True,
+        longest_name=LONGEST_RUN_NAME,
+    )
+}

@@ -1,0 +1,120 @@
+"""Shape of values of Kubernetes' and Trainer's own types: fields that exist, that must, and of which type.
+
+The table is read instead of the models themselves: importing those takes a second, and they take snake_case names and
+refuse every quantity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+from sync_hooks.admission.causes import invalid, required, unknown, wrong_type
+from sync_hooks.admission.value import Value
+from sync_hooks.api.errors import FieldError
+from sync_hooks.api.quantity import parse_quantity
+
+QUANTITY = "must be a quantity, for example 8, 500m or 64Gi"
+
+
+@dataclass(frozen=True, slots=True)
+class OfficialField:
+    """One field of an official type."""
+
+    type: str
+    required: bool
+
+
+@cache
+def official_types() -> Mapping[str, Mapping[str, OfficialField]]:
+    """Load the table: fields by type and name."""
+    text = files("sync_hooks.admission.official").joinpath("types.yaml").read_text("utf-8")
+    table: dict[str, dict[str, str]] = yaml.load(text, Loader=yaml.CSafeLoader)
+    return {
+        type_: {name.rstrip("!"): OfficialField(field, name.endswith("!")) for name, field in fields.items()}
+        for type_, fields in table.items()
+    }
+
+
+def official_errors(value: Value, type_: str, *, patch: bool = False) -> Iterator[FieldError]:
+    """Check a value against an official type: ``EnvVar``, ``list Volume``, ``trainer.TrainJobSpec``.
+
+    In a ``patch`` nothing is required, null deletes, and directives of a strategic merge (``$patch``) may stand.
+    """
+    if value.json is None:
+        if not patch:
+            yield wrong_type(value, "left out where nothing is meant")
+        return
+    container, _, of = type_.partition(" ")
+    if container == "list":
+        yield from _list_errors(value, of, patch=patch)
+    elif container == "map":
+        yield from _map_errors(value, of, patch=patch)
+    elif type_ in _PLAIN:
+        yield from _PLAIN[type_](value)
+    elif type_ != "any":
+        yield from _object_errors(value, type_, patch=patch)
+
+
+def _object_errors(value: Value, type_: str, *, patch: bool) -> Iterator[FieldError]:
+    if not isinstance(value.json, dict):
+        yield wrong_type(value, "an object")
+        return
+    fields = official_types()[type_]
+    for name in sorted(value.json):
+        if name in fields:
+            yield from official_errors(value.field(name), fields[name].type, patch=patch)
+        elif not (patch and name.startswith("$")):
+            yield unknown(value, name, fields)
+    if not patch:
+        yield from (
+            required(value.field(name), "must be given")
+            for name, field in fields.items()
+            if field.required and name not in value.json
+        )
+
+
+def _list_errors(value: Value, of: str, *, patch: bool) -> Iterator[FieldError]:
+    if not isinstance(value.json, list):
+        yield wrong_type(value, "a list")
+    for element in value.elements():
+        yield from official_errors(element, of, patch=patch)
+
+
+def _map_errors(value: Value, of: str, *, patch: bool) -> Iterator[FieldError]:
+    if not isinstance(value.json, dict):
+        yield wrong_type(value, "an object")
+    for _, entry in value.entries():
+        yield from official_errors(entry, of, patch=patch)
+
+
+def _plain(wanted: str, *types: type) -> Callable[[Value], Iterator[FieldError]]:
+    def errors(value: Value) -> Iterator[FieldError]:
+        boolean = isinstance(value.json, bool) and bool not in types
+        if boolean or not isinstance(value.json, types):
+            yield wrong_type(value, wanted)
+
+    return errors
+
+
+def _quantity(value: Value) -> Iterator[FieldError]:
+    json: Any = value.json
+    if isinstance(json, bool | dict | list):
+        yield wrong_type(value, "a quantity")
+    elif parse_quantity(json) is None or (isinstance(json, str) and (json != json.strip() or not json.isascii())):
+        yield invalid(value, QUANTITY)
+
+
+_PLAIN: Mapping[str, Callable[[Value], Iterator[FieldError]]] = {
+    "boolean": _plain("a boolean", bool),
+    "integer": _plain("an integer", int),
+    "intOrString": _plain("an integer or a string", int, str),
+    "number": _plain("a number", int, float),
+    "quantity": _quantity,
+    "string": _plain("a string", str),
+}

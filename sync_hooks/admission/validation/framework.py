@@ -1,0 +1,62 @@
+"""Exactly one way to start the workload, completely given."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from sync_hooks.admission.causes import invalid, required
+from sync_hooks.admission.value import Value
+from sync_hooks.api.errors import FieldError
+from sync_hooks.api.framework import Framework
+
+FRAMEWORKS = tuple(sorted(Framework.model_fields))
+OURS = frozenset(
+    {"-n", "-np", "-N", "--n", "--np", "-npernode", "--npernode", "-hostfile", "--hostfile", "-machinefile"}
+)
+"""Options that the launcher sets itself: ranks a node and the list of hosts."""
+
+_MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
+
+
+def framework_errors(spec: Value) -> Iterator[FieldError]:
+    """Check that one framework is chosen, and that torch has one thing to run."""
+    framework = spec.field("framework")
+    chosen = [name for name in FRAMEWORKS if framework.field(name).present]
+    if len(chosen) > 1:
+        yield invalid(framework, f"exactly one of {_listed(FRAMEWORKS)} may be given, not {_listed(chosen)}")
+    elif not chosen and framework.json == {}:
+        yield required(framework, f"exactly one of {_listed(FRAMEWORKS)} must be given")
+    yield from _torch_errors(framework.field("torch"))
+    yield from _command_errors(framework.field("exec", "command"))
+
+
+def _torch_errors(torch: Value) -> Iterator[FieldError]:
+    script, module = torch.field("script"), torch.field("module")
+    if script.present and module.present:
+        yield invalid(torch, "exactly one of script and module may be given, not both")
+    elif isinstance(torch.json, dict) and "script" not in torch.json and "module" not in torch.json:
+        yield required(torch, "script or module must be given")
+    if module.text and not _MODULE.fullmatch(module.text):
+        yield invalid(module, "must be the name of a Python module, such as package.train; a file belongs into script")
+
+
+def _command_errors(command: Value) -> Iterator[FieldError]:
+    for index, word in enumerate(command.elements()):
+        if index == 0 and word.json == "":
+            yield required(word, "must name the program")
+
+
+def framework_advice(spec: Value) -> Iterator[str]:
+    """Point at arguments in a path, and at options that the launcher sets."""
+    mpi = spec.field("framework", "mpi")
+    for path in (mpi.field("binary"), mpi.field("mpirunPath")):
+        if " " in path.text.strip():
+            yield f"{path}: is one path, blanks included; arguments belong into args or mpiArgs"
+    for argument in mpi.field("mpiArgs").elements():
+        if argument.text in OURS:
+            yield f"{argument}: {argument.text} is set already, from the group's nodes and GPUs"
+
+
+def _listed(names: list[str] | tuple[str, ...]) -> str:
+    return " and ".join((", ".join(names[:-1]), names[-1]))

@@ -1,0 +1,65 @@
+"""Patches of the Job template: fields that a Job has, down to those of its TrainJob."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from sync_hooks.admission.causes import forbidden, invalid, unknown, wrong_type
+from sync_hooks.admission.official.shape import official_errors
+from sync_hooks.admission.shape import shape_errors
+from sync_hooks.admission.validation.grammar import label_key, label_value
+from sync_hooks.admission.value import Value
+from sync_hooks.api.errors import FieldError
+
+TOP_FIELDS = ("metadata", "spec")
+METADATA_FIELDS = ("annotations", "labels")
+TRAIN_JOB = "trainer.TrainJobSpec"
+
+
+def job_template_errors(template: Value) -> Iterator[FieldError]:
+    """Check a strategic merge patch: nothing is required in one, and null deletes."""
+    from sync_hooks.api.job import JobSpec  # few objects patch the Job template
+
+    yield from (unknown(template, name, TOP_FIELDS) for name in template.fields if not _is_known(name, TOP_FIELDS))
+    yield from _metadata_errors(template.field("metadata"))
+    spec = template.field("spec")
+    if spec.present:
+        yield from shape_errors(JobSpec, spec, patch=True)
+    train_job = spec.field("workload", "trainJob")
+    if isinstance(train_job.json, dict):
+        yield from official_errors(train_job, TRAIN_JOB, patch=True)
+    yield from train_job_errors(train_job)
+
+
+def train_job_errors(train_job: Value) -> Iterator[FieldError]:
+    """Check what a TrainJob of ours may not say: a second time limit would end it behind our back."""
+    limit = train_job.field("activeDeadlineSeconds")
+    if limit.present:
+        yield forbidden(limit, "the time limit is timeoutPerJob, which does not count the time in a queue")
+
+
+def _metadata_errors(metadata: Value) -> Iterator[FieldError]:
+    if metadata.present and not isinstance(metadata.json, dict):
+        yield wrong_type(metadata, "an object")
+    yield from (unknown(metadata, n, METADATA_FIELDS) for n in metadata.fields if not _is_known(n, METADATA_FIELDS))
+    for name in METADATA_FIELDS:
+        for key, value in metadata.field(name).entries():
+            if not key.startswith("$") and (sentence := label_key(key)):
+                yield invalid(Value(key, value.path), sentence)
+            elif value.present and not isinstance(value.json, str):
+                yield wrong_type(value, "a string")
+            elif name == "labels" and (sentence := label_value(value.text)):
+                yield invalid(value, sentence)
+
+
+def _is_known(name: str, known: tuple[str, ...]) -> bool:
+    return name in known or name.startswith("$")  # directives of a strategic merge
+
+
+@cache
+def spec_fields() -> tuple[str, ...]:
+    """Name the fields of a Job's spec."""
+    from sync_hooks.api.job import JobSpec
+
+    return tuple(sorted(field.alias or name for name, field in JobSpec.model_fields.items()))

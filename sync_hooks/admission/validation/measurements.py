@@ -1,0 +1,53 @@
+"""What is measured: profiles that can exist, intervals that are kept, tests that are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sync_hooks.admission.causes import nearest
+from sync_hooks.admission.validation.durations import duration_errors
+from sync_hooks.admission.validation.grammar import check, dns_subdomain
+from sync_hooks.admission.value import Value
+from sync_hooks.api.duration import parse_duration
+from sync_hooks.api.errors import FieldError
+from sync_hooks.measurements.collective import COLLECTIVES, collective
+
+LONGEST_INTERVAL_SECONDS = 120  # what measurements read more rarely would miss the end of a Job
+
+
+def bandwidth_errors(spec: Value) -> Iterator[FieldError]:
+    """Check the bandwidth measurement of a run or a Job."""
+    return sampling_errors(spec.field("bandwidthMeasurement"))
+
+
+def goodput_errors(spec: Value) -> Iterator[FieldError]:
+    """Check the goodput measurement of a run or a Job."""
+    return sampling_errors(spec.field("goodputMeasurement"))
+
+
+def sampling_errors(measurement: Value) -> Iterator[FieldError]:
+    """Check the profile's name and the interval of one measurement."""
+    profile = measurement.field("logProfileRef")
+    if profile.text:
+        yield from check(profile, dns_subdomain)
+    yield from duration_errors(measurement.field("sampleInterval"))
+
+
+def bandwidth_advice(spec: Value) -> Iterator[str]:
+    """Point at what is not taken as it stands in a bandwidth measurement."""
+    return sampling_advice(spec.field("bandwidthMeasurement"))
+
+
+def goodput_advice(spec: Value) -> Iterator[str]:
+    """Point at what is not taken as it stands in a goodput measurement."""
+    return sampling_advice(spec.field("goodputMeasurement"))
+
+
+def sampling_advice(measurement: Value) -> Iterator[str]:
+    """Point at an interval that is too long, and at a test that is not known."""
+    interval, test = measurement.field("sampleInterval"), measurement.field("testType")
+    if (parse_duration(interval.text) or 0) > LONGEST_INTERVAL_SECONDS:
+        yield f"{interval}: more than 2m is read as 2m"
+    if test.text and collective(test.text) is None:
+        near = nearest(test.text, [item.name for item in COLLECTIVES.values()])
+        yield f"{test}: no collective of this name is known{f', did you mean {near}?' if near else ''}"

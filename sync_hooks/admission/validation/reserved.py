@@ -1,0 +1,76 @@
+"""What the rendered pods already have, by framework: volumes, mounts, containers, variables. A user's would collide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sync_hooks.admission.value import Value
+
+SHM_VOLUME = "dshm"
+CONFIG_VOLUME = "config-volume"
+CHECKPOINT_VOLUME = "checkpoint"
+
+VOLUMES = {
+    SHM_VOLUME: "shared memory of the ranks",
+    CONFIG_VOLUME: "the files of spec.config",
+    CHECKPOINT_VOLUME: "the storage of spec.checkpoint",
+}
+MPI_VOLUMES = {
+    "mpi-hostfile": "the list of hosts, made by Kubeflow Trainer",
+    "mpi-ssh-auth": "the keys of the ranks, made by Kubeflow Trainer",
+    "ssh-keys": "the launcher's keys",
+}
+
+MOUNTS = {
+    "/dev/shm": "shared memory of the ranks",  # noqa: S108  a mount path, no temporary file of ours
+    "/config": "the files of spec.config",
+    "/checkpoint": "the storage of spec.checkpoint",
+}
+MPI_MOUNTS = {
+    "/etc/mpi": "the list of hosts",
+    "/root/.ssh": "the keys of the ranks",
+    "/tmp/mpi-ssh-raw": "the keys of the ranks",  # noqa: S108  a mount path, no temporary file of ours
+}
+
+CONTAINERS = {"node": "the workload"}
+MPI_CONTAINERS = {
+    "fix-ssh-permissions": "the launcher's keys",
+    "wait-for-workers": "the launcher's wait",
+}
+
+TORCH_VARIABLES = frozenset({"PET_MASTER_ADDR", "PET_MASTER_PORT", "PET_NNODES", "PET_NODE_RANK", "PET_NPROC_PER_NODE"})
+MPI_VARIABLES = frozenset(
+    {
+        "OMPI_MCA_orte_default_hostfile",
+        "OMPI_MCA_orte_keep_fqdn_hostnames",
+        "OMPI_MCA_orte_set_default_slots",
+        "OMPI_MCA_plm_rsh_args",
+    }
+)
+"""Variables that Kubeflow Trainer 2.3 sets itself and refuses in a TrainJob (its pkg/constants)."""
+
+
+def reserved_volumes(spec: Value) -> Mapping[str, str]:
+    """Return the names of volumes that the pods have, each with what it is for."""
+    return {**VOLUMES, **(MPI_VOLUMES if _is_mpi(spec) else {})}
+
+
+def reserved_mounts(spec: Value) -> Mapping[str, str]:
+    """Return the paths where the containers have a mount, each with what it is for."""
+    return {**MOUNTS, **(MPI_MOUNTS if _is_mpi(spec) else {})}
+
+
+def reserved_containers(spec: Value) -> Mapping[str, str]:
+    """Return the names of containers that the pods have, each with what it is for."""
+    return {**CONTAINERS, **(MPI_CONTAINERS if _is_mpi(spec) else {})}
+
+
+def reserved_variables(spec: Value) -> frozenset[str]:
+    """Return the names of environment variables that are set for the framework."""
+    if _is_mpi(spec):
+        return MPI_VARIABLES
+    return TORCH_VARIABLES if spec.field("framework", "torch").present else frozenset()
+
+
+def _is_mpi(spec: Value) -> bool:
+    return spec.field("framework", "mpi").present

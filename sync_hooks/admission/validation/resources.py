@@ -1,0 +1,105 @@
+"""Images and resources: an image that can be pulled, quantities that a pod may ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from sync_hooks.admission.causes import duplicate, forbidden, invalid, required
+from sync_hooks.admission.validation.grammar import check, dns_subdomain, image, label_key
+from sync_hooks.admission.value import Value
+from sync_hooks.api.errors import FieldError
+from sync_hooks.api.quantity import parse_quantity
+
+GPU = "nvidia.com/gpu"
+HUGE_PAGES = "hugepages-"
+
+
+def image_errors(spec: Value) -> Iterator[FieldError]:
+    """Check the image; an empty one is missing, says its model."""
+    if spec.field("image").text:
+        yield from check(spec.field("image"), image)
+
+
+def secret_errors(spec: Value) -> Iterator[FieldError]:
+    """Check the secrets that the image is pulled with."""
+    seen: set[str] = set()
+    for secret in spec.field("imagePullSecrets").elements():
+        name = secret.field("name")
+        if name.text:
+            yield from check(name, dns_subdomain)
+        if name.text and name.text in seen:
+            yield duplicate(name)
+        seen.add(name.text)
+
+
+def resource_errors(spec: Value) -> Iterator[FieldError]:
+    """Check the resources of the worker containers."""
+    return requirement_errors(spec.field("resources"))
+
+
+def nic_errors(spec: Value) -> Iterator[FieldError]:
+    """Check the name of the fabric's resource."""
+    nic = spec.field("nicResourceName")
+    domain, slash, _ = nic.text.partition("/")
+    if slash and (domain in ("kubernetes.io", "k8s.io") or domain.endswith((".kubernetes.io", ".k8s.io"))):
+        yield invalid(nic, "the domains kubernetes.io and k8s.io are reserved")
+    elif nic.text and (sentence := label_key(nic.text)):
+        yield invalid(nic, sentence)
+
+
+def requirement_errors(resources: Value) -> Iterator[FieldError]:
+    """Check a ResourceRequirements, wherever it stands."""
+    limits, requests = resources.field("limits"), resources.field("requests")
+    for part in (limits, requests):
+        for name, amount in part.entries():
+            yield from _amount_errors(name, amount)
+    for name, request in requests.entries():
+        yield from _request_errors(name, request, limits.key(name))
+    if resources.field("claims").json:
+        yield forbidden(resources.field("claims"), "devices are claimed through the platform's table or spec.overrides")
+
+
+def _amount_errors(name: str, amount: Value) -> Iterator[FieldError]:
+    if sentence := label_key(name):
+        yield invalid(Value(name, amount.path), sentence)
+    number = parse_quantity(amount.json)
+    if number is None:
+        return  # told by its shape
+    if number < 0:
+        yield invalid(amount, "must not be negative")
+    elif _is_extended(name) and number.denominator != 1:
+        yield invalid(amount, "must be a whole number: this resource is not divided")
+
+
+def _request_errors(name: str, request: Value, limit: Value) -> Iterator[FieldError]:
+    asked, most = parse_quantity(request.json), parse_quantity(limit.json)
+    if asked is None:
+        return
+    if _is_extended(name) and not limit.present:
+        yield required(limit, f"must be given and equal the request: {name} cannot be overcommitted")
+    elif most is not None and _exceeds(name, asked, most):
+        relation = "equal" if _is_extended(name) else "be at most"
+        yield invalid(request, f"must {relation} the limit, {limit.json}")
+
+
+def _exceeds(name: str, asked: Fraction, most: Fraction) -> bool:
+    return asked != most if _is_extended(name) else asked > most
+
+
+def _is_extended(name: str) -> bool:
+    """Tell whether a resource is counted in whole units and cannot be overcommitted."""
+    domain, slash, _ = name.partition("/")
+    return name.startswith(HUGE_PAGES) or bool(
+        slash and domain != "kubernetes.io" and not domain.endswith(".kubernetes.io")
+    )
+
+
+def resource_advice(spec: Value) -> Iterator[str]:
+    """Point at GPU counts that differ."""
+    count = spec.field("gpusPerNode")
+    for part in ("limits", "requests"):
+        amount = spec.field("resources", part).key(GPU)
+        number = parse_quantity(amount.json)
+        if number is not None and count.number is not None and number != count.number:
+            yield f"{amount}: {amount.json} differs from spec.gpusPerNode, {count.number}"

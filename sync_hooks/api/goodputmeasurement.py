@@ -1,0 +1,215 @@
+"""The GoodputMeasurement: which share of one Job's training time made progress that was kept, from its logs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from sync_hooks.api.logcursor import LogCursor
+from sync_hooks.api.model import (
+    ApiModel,
+    Bool,
+    Condition,
+    Duration,
+    Float,
+    Int32,
+    Int64,
+    Timestamp,
+    TypedLocalObjectReference,
+)
+
+MicroTimestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+"""RFC 3339, UTC, microseconds: `clock.rfc3339_micro` writes it."""
+
+
+class GoodputMeasurementSpec(ApiModel):
+    """Whose logs are read, and how."""
+
+    job_ref: TypedLocalObjectReference
+    """The Job that is measured."""
+    log_profile_ref: str = Field(min_length=1, max_length=253)
+    """Name of the LogProfile that understands the training log."""
+    sample_interval: Duration | None = None
+    """Time between two log reads (default 60s). More than 2m is read as 2m: the end of a Job must be noticed while its
+    pods still exist."""
+
+
+class PendingSave(ApiModel):
+    """A checkpoint save that has begun."""
+
+    step: Int64 | None = None
+    """Step that is saved, where the log says."""
+    time: MicroTimestamp | None = None
+    """When it began."""
+
+
+class StepSums(ApiModel):
+    """Sums over training steps, from which the averages are made."""
+
+    timing_sec: Float = 0
+    """Sum of the printed times of one step, warm-up left out."""
+    timings: Int32 = 0
+    """How many there are."""
+    tflops: Float = 0
+    """Sum of the printed TFLOP/s per GPU, warm-up left out."""
+    tflops_lines: Int32 = 0
+    """How many there are."""
+    gap_sec: Float = 0
+    """Time between first and last step, warm-up left out."""
+    gap_steps: Int64 = 0
+    """Steps between the two."""
+    warmup_sec: Float = 0
+    """Time of the warm-up steps: printed time of one step, times the steps that the line stands for."""
+    non_warmup_sec: Float = 0
+    """Time of the other steps, likewise."""
+
+
+class GoodputRun(ApiModel):
+    """One attempt of the workload: what its log has shown so far."""
+
+    workload_uid: str = Field(alias="workloadUID")
+    """UID of the attempt's TrainJob, and where its JobSet was restarted, the number of the restart."""
+    lifecycle_cursor: LogCursor = LogCursor()
+    """How far the log with starts, saves and restores has been read."""
+    step_cursor: LogCursor | None = None
+    """How far the log with the training steps has been read, where that is another pod's."""
+    finished: Bool | None = None
+    """The attempt has ended, and its logs have been read to their end."""
+    end_time: MicroTimestamp | None = None
+    """When the attempt ended; without it, its last line counts as its end."""
+    first_line_time: MicroTimestamp | None = None
+    """First line of the log."""
+    last_line_time: MicroTimestamp | None = None
+    """Last line of the logs."""
+    application_start_time: MicroTimestamp | None = None
+    """When the framework was up."""
+    first_step: Int64 | None = None
+    """First training step."""
+    first_step_time: MicroTimestamp | None = None
+    """When it was finished."""
+    last_step: Int64 | None = None
+    """Last training step."""
+    last_step_time: MicroTimestamp | None = None
+    """When the last training step that is no warm-up was finished."""
+    highest_step: Int64 | None = None
+    """Highest training step."""
+    warmup_base_step: Int64 | None = None
+    """First step after the start or the latest restore: warm-up counts from it."""
+    steady_step: Int64 | None = None
+    """First step that is no warm-up."""
+    steady_step_time: MicroTimestamp | None = None
+    """When it was finished."""
+    last_steady_step: Int64 | None = None
+    """Last step that is no warm-up."""
+    sums: StepSums = StepSums()
+    """Sums over the steps."""
+    pending_save: PendingSave | None = None
+    """A save that has begun and not ended."""
+    checkpoint_step: Int64 | None = None
+    """Step of the last checkpoint."""
+    checkpoint_time: MicroTimestamp | None = None
+    """When the last checkpoint was saved."""
+    save_sec: Float = 0
+    """Time spent in saves."""
+
+
+class EarlierRuns(ApiModel):
+    """All attempts before the current one, summed up when each was over."""
+
+    training_start_time: MicroTimestamp | None = None
+    """When training time began to count."""
+    end_time: MicroTimestamp | None = None
+    """When the last of them ended."""
+    interruptions: Int32 = 0
+    """Attempts that trained and were interrupted."""
+    lost_work_sec: Float = 0
+    """Work lost in interruptions."""
+    reschedule_sec: Float = 0
+    """Time between attempts."""
+    resume_sec: Float = 0
+    """Time from the attempts' starts to their first steps."""
+    save_sec: Float = 0
+    """Time spent in saves."""
+    highest_step: Int64 | None = None
+    """Highest training step."""
+    checkpoint_step: Int64 | None = None
+    """Step of the last checkpoint."""
+    checkpoint_time: MicroTimestamp | None = None
+    """When the last checkpoint was saved."""
+    sums: StepSums = StepSums()
+    """Sums over the steps."""
+
+
+class GoodputMeasurementStatus(ApiModel):
+    """What was measured. The time from trainingStartTime on is divided, without gap or overlap, into the terms below:
+    result = (trainingTimeSec - lostWorkTimeSec - resumeTimeSec - rescheduleTimeSec - checkpointSaveTimeSec) /
+    (trainingTimeSec - rescheduleTimeSec)."""
+
+    conditions: list[Condition] | None = Field(default=None, json_schema_extra={"x-kubernetes-list-type": "map"})
+    """Measuring: the Job runs and its logs are read. Complete: the result is final; its reason is JobSucceeded,
+    JobFailed, NoDataCollected or LogsUnavailable."""
+    result: Float | None = None
+    """Goodput ratio, 0 to 1; absent until a training step was seen, and provisional until Complete."""
+    training_time_sec: Float | None = None
+    """Time since trainingStartTime, to the end of the workload or, while it runs, to the last sample."""
+    lost_work_time_sec: Float | None = None
+    """Work that has to be done again: of each interrupted attempt, the time from its last checkpoint, or from its first
+    step where it saved none, to its end."""
+    reschedule_time_sec: Float | None = None
+    """Time without resources: from the end of an attempt to the start of the next one's application, or to the first
+    line of its log where no start is recognised. Taken off both sides of the ratio."""
+    resume_time_sec: Float | None = None
+    """Time to get going: of each attempt, from its start to its first step. Of the first attempt only where the
+    LogProfile recognises the application's start: training time begins there, and otherwise with the first step."""
+    checkpoint_save_time_sec: Float | None = None
+    """Time in which saves held up training: every checkpoint once, by attempt and step."""
+    interruption_count: Int32 | None = None
+    """Attempts that trained and were interrupted, a final failure included."""
+    current_step: Int64 | None = None
+    """Last training step; it falls when an attempt resumes from a checkpoint."""
+    highest_step: Int64 | None = None
+    """Highest training step."""
+    last_checkpoint_step: Int64 | None = None
+    """Step of the last checkpoint; above 0 a restart can resume from it."""
+    last_checkpoint_time: Timestamp | None = None
+    """When the last checkpoint was saved."""
+    last_step_timestamp: Timestamp | None = None
+    """Last step of the current attempt that is no warm-up: what stall detection goes by."""
+    avg_step_time_sec: Float | None = None
+    """Seconds per training step over the whole run, warm-up left out: mean of the printed times, or of the time between
+    steps where none are printed."""
+    avg_tflops_per_gpu: Float | None = Field(default=None, alias="avgTFLOPsPerGPU")
+    """TFLOP/s per GPU as the framework prints it, mean over the whole run, warm-up left out."""
+    log_interval: Int32 | None = None
+    """Steps between two lines, from the LogProfile."""
+    warmup_time_sec: Float | None = None
+    """Time of the warm-up steps of all attempts."""
+    non_warmup_time_sec: Float | None = None
+    """Time of the other steps of all attempts."""
+    training_start_time: Timestamp | None = None
+    """When training time began to count: start of the first attempt's application, or its first step. Set once."""
+    application_start_time: Timestamp | None = None
+    """When the framework of the current attempt was up."""
+    application_stop_time: Timestamp | None = None
+    """Last line of the current attempt's logs."""
+    start_time: Timestamp | None = None
+    """When the logs were first read."""
+    completion_time: Timestamp | None = None
+    """When the Job's workload ended."""
+    last_sample_time: Timestamp | None = None
+    """When the logs were last read."""
+    notes: list[str] | None = None
+    """What a reader of the numbers should know."""
+    job_uid: str | None = Field(default=None, alias="jobUID")
+    """UID of the Job that is measured: a later Job of the same name is another one."""
+    workload_uid: str | None = Field(default=None, alias="workloadUID")
+    """UID of the TrainJob of the attempt that the current step belongs to."""
+    end_seen_time: Timestamp | None = None
+    """When the end of the workload was first seen here; the final read is given up a bounded time later."""
+    run: GoodputRun | None = None
+    """State of the current attempt between samples; absent once complete."""
+    earlier: EarlierRuns | None = None
+    """Sums over the earlier attempts; absent once complete."""
+    observed_generation: Int64 | None = None
+    """Generation of the spec that this status is about."""

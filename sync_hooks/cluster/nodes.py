@@ -1,0 +1,114 @@
+"""Which nodes a run is about, and which of them can run it at all. Every targeted node is kept or named with a reason.
+
+Only what is true of a node by itself is judged here; what depends on the other nodes (architecture, GPUs, fabric) is
+judged by `exclude` with a reason that the planner gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sync_hooks.api.observed import Node
+from sync_hooks.api.target import Target
+from sync_hooks.cluster import reasons
+from sync_hooks.cluster.selectors import carries_all, meets_all
+from sync_hooks.cluster.tolerations import Toleration, first_untolerated
+
+LABEL_GPU_PRESENT = "nvidia.com/gpu.present"
+LABEL_GPU_PRODUCT = "nvidia.com/gpu.product"
+LABEL_HOSTNAME = "kubernetes.io/hostname"
+TAINT_UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
+
+Reason = str
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Targeted nodes: those kept, sorted by name, and those left out, each with its reason."""
+
+    kept: tuple[Node, ...] = ()
+    excluded: Mapping[str, Reason] = field(default_factory=dict)
+
+    @property
+    def targeted(self) -> int:
+        """Number of nodes that the target selects."""
+        return len(self.kept) + len(self.excluded)
+
+
+def select(target: Target, nodes: Iterable[Node], tolerations: Sequence[Toleration]) -> Selection:
+    """Split the targeted nodes into fit and unfit ones, whatever the order of ``nodes``.
+
+    ``tolerations`` are those that the workload's pods may carry. A node that the target names is targeted even where
+    it does not exist or does not meet the rest of the target.
+    """
+    known = {node.name: node for node in nodes}
+    keep_cordoned = targets_cordoned(target)
+    kept: list[Node] = []
+    excluded: dict[str, Reason] = {}
+    for name in sorted(set(target.node_names)) if target.node_names else sorted(known):
+        node = known.get(name)
+        reason = reasons.NO_SUCH_NODE if node is None else _not_selected(target, node)
+        if reason is not None and not target.node_names:
+            continue
+        if node is not None and reason is None:
+            reason = _unfit(node, tolerations, keep_cordoned=keep_cordoned)
+        if node is not None and reason is None:
+            kept.append(node)
+        else:
+            excluded[name] = reason or ""
+    return Selection(tuple(kept), excluded)
+
+
+def exclude(selection: Selection, judge: Callable[[Node], Reason | None]) -> Selection:
+    """Leave out the nodes for which ``judge`` gives a reason."""
+    verdicts = {node.name: judge(node) for node in selection.kept}
+    newly = {name: reason for name, reason in verdicts.items() if reason is not None}
+    return Selection(
+        kept=tuple(node for node in selection.kept if node.name not in newly),
+        excluded=dict(sorted({**selection.excluded, **newly}.items())),
+    )
+
+
+def targets_cordoned(target: Target) -> bool:
+    """Tell whether the run is about cordoned nodes: the target then selects their taint."""
+    return any(selector.key == TAINT_UNSCHEDULABLE for selector in target.taint_selectors or ())
+
+
+def hostname(node: Node) -> str:
+    """Return the value that node affinity compares: the node's own label, its name where it has none."""
+    return node.labels.get(LABEL_HOSTNAME) or node.name
+
+
+def ambiguous_hostnames(nodes: Sequence[Node]) -> dict[str, Reason]:
+    """Name nodes to which pods cannot be pinned, because an earlier one has the same hostname label."""
+    first: dict[str, str] = {}
+    for node in nodes:
+        first.setdefault(hostname(node), node.name)
+    return {
+        node.name: reasons.same_hostname(hostname(node), first[hostname(node)])
+        for node in nodes
+        if first[hostname(node)] != node.name
+    }
+
+
+def _not_selected(target: Target, node: Node) -> Reason | None:
+    """Return the first part of the target that the node does not meet, None where it meets all."""
+    labels = node.labels
+    if labels.get(LABEL_GPU_PRESENT) != "true":
+        return reasons.missing_label(LABEL_GPU_PRESENT, "true")
+    if any(labels.get(key) != value for key, value in (target.node_selector or {}).items()):
+        return reasons.not_selected("nodeSelector")
+    if not meets_all(labels, target.match_expressions or ()):
+        return reasons.not_selected("matchExpressions")
+    return None if carries_all(node, target.taint_selectors or ()) else reasons.not_selected("taintSelectors")
+
+
+def _unfit(node: Node, tolerations: Sequence[Toleration], *, keep_cordoned: bool) -> Reason | None:
+    """Return why pods would not start on the node today, None where they would."""
+    if node.spec.unschedulable and not keep_cordoned:
+        return reasons.CORDONED
+    if any(condition.type == "Ready" and condition.status != "True" for condition in node.status.conditions):
+        return reasons.NOT_READY
+    taint = first_untolerated(node.spec.taints, tolerations)
+    return reasons.untolerated(taint) if taint is not None else None

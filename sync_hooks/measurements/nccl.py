@@ -1,0 +1,135 @@
+"""The tables of nccl-tests in new lines of a log, read into sums by message size: every version, several tables, torn rows.
+
+Order: put torn rows together; find what marks the tables (headers, names, footers, ranks) and the rows that the profile's
+pattern matches; take them in, in the order of the lines; look for the networks that NCCL names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from sync_hooks.api.bandwidthmeasurement import BandwidthReading
+from sync_hooks.measurements.mending import MOST_LINES_BETWEEN, is_open, mend
+from sync_hooks.measurements.network import read_networks
+from sync_hooks.measurements.page import readable
+from sync_hooks.measurements.pattern import Hit, Pattern, compile_pattern, hits, number_of
+from sync_hooks.measurements.profile import CompiledProfile
+from sync_hooks.measurements.rows import TYPES, Columns, columns_of
+from sync_hooks.measurements.tally import LARGEST_BANDWIDTH, Wanted, take_row
+
+_MOST_RANKS = 10**6
+_MARKERS = (
+    rf"(?P<row>\d+[ \t]+\d+[ \t]+(?:{TYPES})(?:[ \t]|$))"
+    r"|#[ \t]*(?P<header>(?:size[ \t]+count|bytes[ \t]+N)[ \t]+type\b.*)"
+    r"|Collective test starting:[ \t]*(?P<name>\S+)"
+    r"|(?P<over>Collective test concluded)"
+    r"|Out of bounds values[ \t]*:[ \t]*(?P<wrong>\d+)"
+    r"|Avg bus bandwidth[ \t]*:[ \t]*(?P<average>\S+)"
+    r"|#[ \t]+Rank[ \t]+(?P<rank>\d+)[ \t].*?[ \t]on[ \t]+(?P<host>\S+)[ \t]+device"
+)
+
+
+def consumable(reading: BandwidthReading, lines: bytes, *, last: bool) -> int:
+    """Return how many bytes of new lines can be read now: a torn row at their end waits for its rest."""
+    begin = 0 if last else _tail(lines)
+    text = readable(lines[begin:])
+    rows = [] if last else _rows(_columns_before(reading, lines, begin), list(hits(_markers(), text)))
+    if not rows or not is_open(text, *rows[-1]):
+        return len(lines)
+    for _ in range(text.count(b"\n", 0, rows[-1][0])):  # making lines readable changes their length, not their number
+        begin = lines.find(b"\n", begin) + 1
+    return begin or len(lines)  # rather a row without its end than no progress
+
+
+def _tail(lines: bytes) -> int:
+    """Find the beginning of the last lines, as many as a row can be torn over, and one."""
+    position = len(lines)
+    for _ in range(MOST_LINES_BETWEEN + 2):
+        position = lines.rfind(b"\n", 0, max(position, 0))
+    return position + 1
+
+
+def _columns_before(reading: BandwidthReading, lines: bytes, end: int) -> Columns:
+    """Return the columns of the table at a place in new lines: of the last header before it."""
+    word = lines.rfind(b"busbw", 0, end)
+    if word < 0:
+        return reading.columns or ()
+    begin = lines.rfind(b"\n", 0, word) + 1
+    return columns_of(readable(lines[begin : lines.find(b"\n", word)])) or reading.columns or ()
+
+
+def read_table(reading: BandwidthReading, lines: bytes, profile: CompiledProfile, wanted: Wanted) -> BandwidthReading:
+    """Move a reading on by new lines."""
+    text = readable(lines)
+    markers = list(hits(_markers(), text))
+    mended = mend(text, _rows(reading.columns or (), markers))
+    if mended is not text:
+        text, markers = mended, list(hits(_markers(), mended))
+    pattern = profile.patterns.get("bandwidth_result")
+    results = {hit.start: hit for hit in hits(pattern, text)} if pattern else {}
+    marked = {marker.start: marker for marker in markers}
+    for start in sorted({*marked, *results}):
+        marker, result = marked.get(start), results.get(start)
+        if marker is not None and marker.text("row") is None:
+            reading = _take_marker(reading, marker)
+        else:
+            line = (result or marked[start]).line()
+            reading = take_row(reading, line, result, wanted)
+    return read_networks(reading, text, profile.patterns.get("network_transport"))
+
+
+@cache
+def _markers() -> Pattern:
+    compiled = compile_pattern(_MARKERS)
+    if isinstance(compiled, str):
+        raise TypeError(compiled)
+    return compiled
+
+
+def _rows(columns: Columns, markers: Sequence[Hit]) -> list[tuple[int, Columns]]:
+    """List the lines with the beginning of a row, each with the columns of its table."""
+    rows: list[tuple[int, Columns]] = []
+    for marker in markers:
+        header = marker.text("header")
+        if header is not None:
+            columns = columns_of(header)
+        elif marker.text("row") is not None:
+            rows.append((marker.start, columns))
+    return rows
+
+
+def _take_marker(reading: BandwidthReading, marker: Hit) -> BandwidthReading:
+    header, name = marker.text("header"), marker.text("name")
+    if header is not None:
+        return reading.model_copy(update={"columns": columns_of(header) or None, "table_counts": None})
+    if name is not None:
+        word = name.decode(errors="replace")[:64]
+        return reading.model_copy(update={"table": word, "columns": None, "table_counts": None})
+    if marker.text("over") is not None:
+        return reading.model_copy(update={"table": None, "table_counts": None})
+    if marker.text("rank") is not None:
+        return _take_rank(reading, marker)
+    return _take_footer(reading, marker) if reading.table_counts else reading
+
+
+def _take_rank(reading: BandwidthReading, marker: Hit) -> BandwidthReading:
+    rank = min(marker.integer("rank") or 0, _MOST_RANKS)
+    host = (marker.text("host") or b"").decode(errors="replace")[:253]
+    first = reading.first_host or host
+    return reading.model_copy(
+        update={
+            "ranks": max(reading.ranks or 0, rank + 1),
+            "first_host": first,
+            "several_hosts": bool(reading.several_hosts) or host != first,
+        }
+    )
+
+
+def _take_footer(reading: BandwidthReading, marker: Hit) -> BandwidthReading:
+    wrong, average = marker.integer("wrong"), number_of(marker.text("average"))
+    if wrong is not None:
+        return reading.model_copy(update={"out_of_bounds": (reading.out_of_bounds or 0) + wrong})
+    if average is not None and 0 <= average < LARGEST_BANDWIDTH:
+        return reading.model_copy(update={"printed_average": round(average, 6)})
+    return reading

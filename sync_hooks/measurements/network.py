@@ -1,0 +1,76 @@
+"""Which network NCCL used, by its own messages. Says nothing where it was not asked to print them."""
+
+from __future__ import annotations
+
+import re
+
+from sync_hooks.api.bandwidthmeasurement import BandwidthReading
+from sync_hooks.measurements.pattern import Pattern, hits
+
+SOCKET = "Socket"
+
+_CHOSEN = b"NCCL INFO Using network "
+_CHANNEL = b" via NET/"
+_NODES = b" nNodes "
+_MOST_NAMES = 16  # a log that names more names something else
+_LONGEST_NAME = 40
+
+
+def read_networks(reading: BandwidthReading, text: bytes, pattern: Pattern | None) -> BandwidthReading:
+    """Add the networks that new lines name: chosen ones, by the profile's pattern too, and those of channels."""
+    chosen = _names(text, _CHOSEN) | (_captured(text, pattern) if pattern else set())
+    counts = {int(name) for name in _names(text, _NODES) if name.isdigit()}
+    several = reading.several_hosts
+    if counts:
+        several = bool(several) or max(counts) > 1
+    return reading.model_copy(
+        update={
+            "networks": _merged(reading.networks, chosen),
+            "channels": _merged(reading.channels, _names(text, _CHANNEL)),
+            "several_hosts": several,
+        }
+    )
+
+
+def fell_back(reading: BandwidthReading) -> bool | None:
+    """Tell whether traffic between nodes went through TCP sockets; None where the log does not say.
+
+    A channel says it outright. The choice of a network counts where there is more than one host, or may be.
+    """
+    networks, channels = reading.networks or [], reading.channels or []
+    if channels:
+        return SOCKET in channels
+    if networks and reading.several_hosts is not False:
+        return SOCKET in networks
+    return False if networks else None
+
+
+def _merged(old: list[str] | None, new: set[str]) -> list[str] | None:
+    return sorted({*(old or ()), *new})[:_MOST_NAMES] or None
+
+
+def _captured(text: bytes, pattern: Pattern) -> set[str]:
+    names: set[str] = set()
+    for hit in hits(pattern, text):
+        name = (hit.text("transport") or b"").decode(errors="replace").strip()[:_LONGEST_NAME]
+        if name and len(names) < _MOST_NAMES:
+            names.add(name)
+    return names
+
+
+def _names(text: bytes, before: bytes) -> set[str]:
+    """Find the different words behind a phrase that may stand on every line, without visiting every line."""
+    names: set[bytes] = set()
+    position = 0
+    while len(names) < _MOST_NAMES and (match := _unknown(before, names).search(text, position)):
+        names.add(match.group(1))
+        position = match.end()
+    return {name.decode(errors="replace").strip() for name in names} - {""}
+
+
+def _unknown(before: bytes, names: set[bytes]) -> re.Pattern[bytes]:
+    """Make the expression for a word that is not known yet."""
+    known = b"|".join(re.escape(name) + (b"" if len(name) == _LONGEST_NAME else rb"(?:[/\s]|$)") for name in sorted(names))
+    other = b"(?!" + known + b")" if known else b""
+    letters = rb"[^/\n]" if before != _NODES else rb"\d"
+    return re.compile(re.escape(before) + other + b"(" + letters + b"{1,%d})" % _LONGEST_NAME)

@@ -1,0 +1,115 @@
+"""Rows of an nccl-tests table as they stand in a log: recognised, split into columns, checked for being whole.
+
+Columns differ between versions: a reduction and a root are printed or not, the last of four is a float error, a whole
+number of wrong values or N/A, and statistics of the iterations may stand between.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+from sync_hooks.measurements.collective import TYPE_BYTES
+from sync_hooks.measurements.pattern import number_of
+
+Columns = Sequence[str]
+"""What a table's header names behind the type, the reduction left out: root, time, algbw, busbw, #wrong, and so on."""
+
+TYPES = "|".join(sorted(TYPE_BYTES, key=len, reverse=True))
+METRIC = re.compile(rb"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?\Z|N/A\Z|-?(?:nan|inf)\Z")
+
+_HEAD = re.compile(rb"(\d{1,18})[ \t]+(\d{1,18})[ \t]+(" + TYPES.encode() + rb")(?!\S)")
+_REDUCTION = re.compile(rb"(?!nan\Z|inf\Z)[a-z]\w*\Z")
+_ROOT = re.compile(rb"-1\Z|\d{1,5}\Z")  # of at most 99,999 ranks; a time of five digits is told apart by the columns
+_NO_METRICS = frozenset({"root", "timestamp"})
+_ERRORS = frozenset({"error", "res"})  # older versions print the largest deviation there
+_WRONG = frozenset({"#wrong", *_ERRORS})
+_USUAL = ("time", "algbw", "busbw", "#wrong") * 2
+_TOLERANCE = 0.06  # times are printed with as few as two digits
+_PRINTED = 0.006  # bandwidths with two decimals
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row in its columns. ``metrics`` are the numbers behind the root as printed: time, algbw, busbw and so on."""
+
+    size: int
+    count: int
+    type: str
+    reduction: str | None
+    root: int | None
+    metrics: tuple[bytes, ...]
+
+
+def row_of(line: bytes, columns: Columns) -> Row | None:
+    """Find a row in a line; messages may stand before it. None for a line without one."""
+    head = _HEAD.search(line)
+    if head is None:
+        return None
+    words = line[head.end() :].split()
+    reduction = words[0].decode() if words and _REDUCTION.match(words[0]) else None
+    metrics = tuple(takewhile(METRIC.match, words[1:] if reduction else words))
+    root = _root(metrics, columns)
+    return Row(
+        size=int(head.group(1)),
+        count=int(head.group(2)),
+        type=head.group(3).decode(),
+        reduction=reduction,
+        root=root,
+        metrics=metrics if root is None else metrics[1:],
+    )
+
+
+def columns_of(header: bytes) -> list[str]:
+    """Read the columns behind the type from a table's header."""
+    names = header.decode(errors="replace").split()
+    behind = names[names.index("type") + 1 :] if "type" in names else []
+    return [name for name in behind if name not in ("redop", "op")]
+
+
+def metric_names(columns: Columns) -> tuple[str, ...]:
+    """Name the numbers of a row, the usual ones where no header was seen."""
+    return tuple(name for name in columns if name not in _NO_METRICS) or _USUAL
+
+
+def is_whole(row: Row, columns: Columns) -> bool:
+    """Tell whether a row has every number that its table prints."""
+    return len(row.metrics) >= len(metric_names(columns))
+
+
+def adds_up(row: Row) -> bool:
+    """Tell whether a row's numbers belong together: the bandwidth is the size by the time."""
+    time, bandwidth = (number_of(text) for text in row.metrics[:2])
+    if time is None or bandwidth is None or time <= 0:
+        return False
+    expected = row.size / time / 1e3  # bytes a microsecond are MB/s
+    return abs(bandwidth - expected) <= _PRINTED + _TOLERANCE * expected
+
+
+def wrong_values(row: Row, columns: Columns) -> int | None:
+    """Count the wrong values that a row reports, in place and out of place; None where it was not checked."""
+    named = zip(metric_names(columns), row.metrics, strict=False)
+    counts = [_wrong(name, text) for name, text in named if name in _WRONG]
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+def _wrong(name: str, text: bytes) -> int | None:
+    if text == b"N/A":
+        return None
+    value = number_of(text)
+    if value is None:  # nan or inf: nothing that was computed right
+        return 1
+    if name in _ERRORS:
+        return int(value >= 1)  # smaller deviations are judged by the test's own footer: they depend on the type
+    return int(value) if value >= 1 else 0
+
+
+def _root(metrics: Sequence[bytes], columns: Columns) -> int | None:
+    """Without a header, the number of columns tells whether the first of them is the root: each placement has four."""
+    has_root = "root" in columns if columns else len(metrics) % 4 == 1
+    return int(metrics[0]) if has_root and metrics and _ROOT.match(metrics[0]) else None
+
+

@@ -1,0 +1,99 @@
+"""A bandwidth reading as the status shows it: results, figures, wrong values, and what a reader should know of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sync_hooks.api.bandwidthmeasurement import BandwidthReading, BandwidthResult, BandwidthSummary, SizeSums
+from sync_hooks.measurements.collective import Collective, bus_factor, collective
+from sync_hooks.measurements.network import fell_back
+from sync_hooks.measurements.tally import MOST_SIZES, Wanted
+
+_DIGITS = 4  # of a mean; printed values have two
+_FACTOR_TOLERANCE = 0.02  # of busbw / algbw, both printed with two decimals
+_EXACT_ENOUGH_GBPS = 1.0  # below it two decimals are too few to compare
+
+
+def shown(reading: BandwidthReading, wanted: Wanted) -> dict[str, object]:
+    """Return the status fields that follow from a reading."""
+    sizes = reading.sizes or []
+    networks = sorted({*(reading.networks or ()), *(reading.channels or ())})
+    return {
+        "results": [_result(item) for item in sizes] or None,
+        "summary": _summary(sizes, reading.printed_average),
+        "wrong_count": wrong_count(reading),
+        "transport": networks or None,
+        "socket_fallback": fell_back(reading),
+        "ranks": reading.ranks,
+        "notes": list(_notes(reading, wanted)) or None,
+        "rows_seen": rows_seen(reading) or None,
+    }
+
+
+def rows_seen(reading: BandwidthReading | None) -> int:
+    """Return how many rows count."""
+    return sum(item.rows for item in reading.sizes or ()) if reading else 0
+
+
+def wrong_count(reading: BandwidthReading) -> int | None:
+    """Return the wrong values of all rows, else what the footers say; None where nothing was checked."""
+    counts = [item.wrong for item in reading.sizes or () if item.wrong is not None]
+    if sum(counts) or reading.out_of_bounds:
+        return sum(counts) or reading.out_of_bounds
+    return 0 if counts else None  # a footer says 0 also where nothing was checked
+
+
+def _result(item: SizeSums) -> BandwidthResult:
+    return BandwidthResult(
+        size_bytes=item.size_bytes,
+        alg_bandwidth_g_bps=_mean(item.alg, item.rows),
+        bus_bandwidth_g_bps=_mean(item.bus, item.rows),
+        samples=item.rows,
+        wrong=item.wrong,
+    )
+
+
+def _summary(sizes: Sequence[SizeSums], printed_average: float | None) -> BandwidthSummary | None:
+    if not sizes:
+        return None
+    largest = max(sizes, key=lambda item: item.size_bytes)
+    return BandwidthSummary(
+        peak_bus_bandwidth_g_bps=max(_mean(item.bus, item.rows) for item in sizes),
+        at_largest_bus_bandwidth_g_bps=_mean(largest.bus, largest.rows),
+        printed_average_bus_bandwidth_g_bps=printed_average,
+        peak_alg_bandwidth_g_bps=max(_mean(item.alg, item.rows) for item in sizes),
+    )
+
+
+def _mean(total: float, count: int) -> float:
+    return round(total / count, _DIGITS)
+
+
+def _notes(reading: BandwidthReading, wanted: Wanted) -> Iterator[str]:
+    if reading.others:
+        yield f"rows of {', '.join(reading.others)} do not count" + (f": {wanted.test} is measured" if wanted.test else "")
+    if reading.unread:
+        yield f"{reading.unread} rows of the table could not be read"
+    if reading.unchecked:
+        yield f"the test did not check the results of {reading.unchecked} rows"
+    if reading.left_out:
+        yield f"{reading.left_out} rows of sizes beyond the first {MOST_SIZES} are left out"
+    if len(reading.data_types or ()) > 1:
+        yield f"rows of several types are averaged: {', '.join(reading.data_types or ())}"
+    if wanted.ranks and reading.ranks and reading.ranks != wanted.ranks:
+        yield f"the log lists {reading.ranks} ranks, {wanted.ranks} were to run"
+    item = collective(wanted.test or reading.table or (reading.kind or "").split(" ")[0])
+    yield from _factor_note(reading.sizes or [], item, wanted.ranks)
+
+
+def _factor_note(sizes: Sequence[SizeSums], item: Collective | None, ranks: int | None) -> Iterator[str]:
+    """Compare bus and algorithm bandwidth of the largest size with what the collective and its ranks make of it."""
+    largest = max(sizes, key=lambda known: known.size_bytes, default=None)
+    if largest is None or item is None or not ranks or largest.alg / largest.rows < _EXACT_ENOUGH_GBPS:
+        return
+    printed, expected = largest.bus / largest.alg, bus_factor(item, ranks)
+    if abs(printed - expected) > _FACTOR_TOLERANCE * max(expected, 1):
+        yield (
+            f"bus bandwidth is {printed:.3f} times algorithm bandwidth at {largest.size_bytes} bytes; "
+            f"{item.name} over {ranks} ranks makes it {expected:.3f}"
+        )

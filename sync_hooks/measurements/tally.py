@@ -1,0 +1,137 @@
+"""One row of a bandwidth table, taken into the sums or left out.
+
+Which rows count is decided one by one: by the name above the table where there is one, else by what the row shows of its
+collective. Out of place counts; wrong values count from both placements. Never taken is a row whose numbers contradict
+each other, or that the profile's pattern reads otherwise than the table's columns say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sync_hooks.api.bandwidthmeasurement import BandwidthReading, SizeSums
+from sync_hooks.measurements.clock import total
+from sync_hooks.measurements.collective import TYPE_BYTES, Shape, collective, describe, fits, shape
+from sync_hooks.measurements.pattern import Hit, number_of
+from sync_hooks.measurements.rows import Row, row_of, wrong_values
+
+LARGEST_BANDWIDTH = 1e6  # GB/s; more is a misread number
+MOST_SIZES = 1000  # kept in a status; a sweep by steps can have more
+
+_MOST_NAMED = 20  # kinds and types of rows in a note
+_ANY = "?"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be measured: the test's name as the measurement's spec has it, and the number of its ranks."""
+
+    test: str | None = None
+    ranks: int | None = None
+
+
+def take_row(reading: BandwidthReading, line: bytes, result: Hit | None, wanted: Wanted) -> BandwidthReading:
+    """Take a row in; ``result`` is the match of the profile's pattern, None where a row is not matched."""
+    columns = reading.columns or ()
+    row = row_of(line, columns)
+    looks = shape(row.size, row.count, row.type, row.reduction, row.root) if row else None
+    reading, counts = _choose(reading, looks, wanted)
+    if not counts:
+        return reading
+    values = _values(result, row) if result else None
+    if values is None:
+        return reading.model_copy(update={"unread": (reading.unread or 0) + 1})
+    wrong = wrong_values(row, columns) if row else None
+    reading = _add(reading, *values, wrong)
+    unchecked = (reading.unchecked or 0) + (row is not None and wrong is None)
+    return reading.model_copy(
+        update={
+            "table_counts": True,
+            "unchecked": unchecked or None,
+            "data_types": _with(reading.data_types, f"{row.type} {row.reduction or ''}".strip() if row else None),
+        }
+    )
+
+
+def _choose(reading: BandwidthReading, looks: Shape | None, wanted: Wanted) -> tuple[BandwidthReading, bool]:
+    """Tell whether a row is of the collective that is measured, and remember what kind was left out."""
+    target, named = collective(wanted.test), collective(reading.table)
+    if target is None:
+        kind = _merged_kind(reading.kind, _kind(named.name if named else reading.table, looks))
+        counts = kind is not None
+        reading = reading.model_copy(update={"kind": kind}) if kind else reading
+    elif named is not None:
+        counts = named is target
+    else:
+        counts = looks is None or fits(target, looks, wanted.ranks)
+    if counts:
+        return reading, True
+    other = named.name if named else describe(looks) if looks else reading.table
+    return reading.model_copy(update={"others": _with(reading.others, other)}), False
+
+
+def _kind(name: str | None, looks: Shape | None) -> str:
+    """Four words that tell kinds of rows apart where no known test chooses."""
+    words = [name.replace(" ", "_") if name else _ANY, _ANY, _ANY, _ANY]
+    if looks is not None and name is None:
+        words[1:3] = ["reducing" if looks.reduces else "plain", "rooted" if looks.rooted else "unrooted"]
+        if looks.shares is not None:
+            words[3] = "shared" if looks.shares > 1 else "whole"
+    return " ".join(words)
+
+
+def _merged_kind(first: str | None, kind: str) -> str | None:
+    """The first kind counts; what it left open a later row may settle. None for a row of another kind."""
+    if first is None:
+        return kind
+    pairs = list(zip(first.split(), kind.split(), strict=True))
+    if any(old != new and _ANY not in (old, new) for old, new in pairs):
+        return None
+    return " ".join(new if old == _ANY else old for old, new in pairs)
+
+
+def _values(result: Hit, row: Row | None) -> tuple[int, float, float] | None:
+    """Return size, algorithm and bus bandwidth, where the row is sound and the pattern reads it right."""
+    size, alg, bus = result.integer("size"), result.number("algBW"), result.number("busBW")
+    if size is None or alg is None or bus is None or size < 0:
+        return None
+    if not (0 <= alg < LARGEST_BANDWIDTH and 0 <= bus < LARGEST_BANDWIDTH):
+        return None
+    if row is not None and not (_is_sound(row) and row.size == size and _has_columns(row, alg, bus)):
+        return None
+    return size, round(alg, 6), round(bus, 6)
+
+
+def _is_sound(row: Row) -> bool:
+    """A size is a whole number of shares; one that lost its first digits is not."""
+    share = row.count * TYPE_BYTES[row.type]
+    return share == 0 or row.size % share == 0
+
+
+def _has_columns(row: Row, alg: float, bus: float) -> bool:
+    """Tell whether the pattern reads bandwidths where the table has them, and both from one placement."""
+    numbers = [number_of(text) for text in row.metrics]
+    return [alg, bus] in (numbers[1:3], numbers[5:7])
+
+
+def _add(reading: BandwidthReading, size: int, alg: float, bus: float, wrong: int | None) -> BandwidthReading:
+    sizes = list(reading.sizes or ())
+    at = next((index for index, item in enumerate(sizes) if item.size_bytes == size), len(sizes))
+    if at == MOST_SIZES:
+        return reading.model_copy(update={"left_out": (reading.left_out or 0) + 1})
+    known = sizes[at] if at < len(sizes) else SizeSums(size_bytes=size, alg=0, bus=0, rows=0)
+    sizes[at : at + 1] = [
+        SizeSums(
+            size_bytes=size,
+            alg=total(known.alg, alg),
+            bus=total(known.bus, bus),
+            rows=known.rows + 1,
+            wrong=known.wrong if wrong is None else (known.wrong or 0) + wrong,
+        )
+    ]
+    return reading.model_copy(update={"sizes": sizes})
+
+
+def _with(known: list[str] | None, word: str | None) -> list[str] | None:
+    names = known or []
+    return [*names, word] if word and word not in names and len(names) < _MOST_NAMED else known

@@ -1,0 +1,110 @@
+"""Steps that settle numbers: GPUs and interfaces of a node, and which nodes offer enough of both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sync_hooks.api.observed import Node
+from sync_hooks.api.quantity import whole_units
+from sync_hooks.cluster import reasons as node_reasons
+from sync_hooks.cluster.defaults import node_shape
+from sync_hooks.cluster.nodes import exclude
+from sync_hooks.cluster.platform import ONPREM, UNKNOWN
+from sync_hooks.cluster.resources import GPU, commonest_gpus, detect_nic_resource, offered
+from sync_hooks.overrides.rows import Resolved, effects_of, fabric_needs
+from sync_hooks.planning import reasons
+from sync_hooks.planning.plan import Unplannable
+from sync_hooks.planning.state import State, give_up, tell_excluded
+
+MULTI_NODE_NVLINK = ("gb200", "gb300")
+NIC_DETECTION = ("gb200", "gb300", "b200", "b300")  # on-premises, where no table can know the resource's name
+
+
+def resolve_counts(state: State) -> State | Unplannable:
+    """Settle the numbers: the run's own, else what most nodes offer, else the table's."""
+    spec, shape = state.spec, node_shape(state.architecture, state.platform)
+    gpus = spec.gpus_per_node or commonest_gpus(state.selection.kept) or shape.gpus
+    nics = shape.nics if spec.mlnx_per_node is None else spec.mlnx_per_node
+    mnnvl = state.architecture in MULTI_NODE_NVLINK if spec.enable_mnnvl is None else spec.enable_mnnvl
+    warnings = state.warnings
+    if not shape.known and state.architecture != UNKNOWN and spec.mlnx_per_node is None:
+        text = (
+            f"architecture {state.architecture} is not in the table: {gpus} GPUs and {nics} interfaces a node are used"
+        )
+        warnings = (*warnings, f"{text}; gpusPerNode and mlnxPerNode say otherwise")
+    return replace(state, gpus=gpus, nics=nics, mnnvl=mnnvl, warnings=warnings)
+
+
+def exclude_small_nodes(state: State) -> State | Unplannable:
+    """Leave out nodes that offer fewer GPUs than each worker requests, unless GPUs are claimed as devices."""
+    claimed = any(row.gpus_claimed for row in effects_of(_resolved(state)))
+    needed = 0 if claimed else _requested_gpus(state)
+    state = replace(state, needed_gpus=needed)
+    if needed == 0:
+        return state
+
+    def judge(node: Node) -> str | None:
+        gpus = offered(node, GPU)
+        return node_reasons.too_few(gpus, needed) if gpus < needed else None
+
+    smaller = exclude(state.selection, judge)
+    if not smaller.kept:
+        best = max(offered(node, GPU) for node in state.selection.kept)
+        message = f"each node needs {needed} GPUs, the best of {len(state.selection.kept)} nodes offers {best}"
+        return give_up(replace(state, selection=smaller), reasons.PARTITION_ERROR, message, wait=best == 0)
+    return replace(state, selection=smaller)
+
+
+def name_interfaces(state: State) -> State | Unplannable:
+    """Learn the resource name of the interfaces on-premises: the run's, else the one that all nodes share."""
+    if state.spec.nic_resource_name:
+        return replace(state, nic_resource=state.spec.nic_resource_name)
+    if state.platform != ONPREM or state.architecture not in NIC_DETECTION or state.nics == 0:
+        return state
+    detected = detect_nic_resource(state.selection.kept, state.nics)
+    findings = (detected.finding,) if detected.finding else ()
+    return replace(state, nic_resource=detected.name, warnings=(*state.warnings, *findings))
+
+
+def require_fabric(state: State) -> State | Unplannable:
+    """Fill in the platform's rows, and leave out nodes without the fabric that they request."""
+    state = replace(state, rows=effects_of(_resolved(state)))
+    needs = fabric_needs(state.rows)
+
+    def judge(node: Node) -> str | None:
+        missing = ((name, count) for name, count in needs.items() if offered(node, name) < count)
+        return next((node_reasons.too_few(offered(node, name), count, name) for name, count in missing), None)
+
+    equipped = exclude(state.selection, judge)
+    if equipped.kept:
+        return replace(state, selection=equipped)
+    message = f"{state.platform} {state.architecture} needs {_shown(needs)} on each node, and no node offers that"
+    told = tell_excluded({node.name: equipped.excluded[node.name] for node in state.selection.kept})
+    remedy = "mlnxPerNode sets another number, 0 runs without"
+    return give_up(replace(state, selection=equipped), reasons.FABRIC_RESOURCE_MISSING, f"{message}: {told}; {remedy}")
+
+
+def _shown(needs: Mapping[str, int]) -> str:
+    return " and ".join(f"{count} {name}" for name, count in needs.items())
+
+
+def _resolved(state: State) -> Resolved:
+    return Resolved(
+        platform=state.platform,
+        architecture=state.architecture,
+        framework=state.spec.framework.kind,
+        gpus=state.gpus,
+        nics=state.nics,
+        own_nics=state.spec.mlnx_per_node,
+        nic_resource=state.nic_resource,
+        mnnvl=state.mnnvl,
+        user_env=state.spec.env or (),
+    )
+
+
+def _requested_gpus(state: State) -> int:
+    """Return the larger of the user's limit and request where he names GPUs, else the GPUs of a node."""
+    given = state.spec.resources or {}
+    named = [part[GPU] for part in (given.get("limits") or {}, given.get("requests") or {}) if GPU in part]
+    return max(map(whole_units, named)) if named else state.gpus

@@ -1,0 +1,165 @@
+"""Three tiers of trivial hooks in the product's shape: a run, its Workflow, a Job a group and iteration, a TrainJob each.
+
+They stand in for the product's hooks where the simulator itself is tested or measured: typed decoding, stubs for what
+exists, at most 100 new Jobs an answer, an iteration's Jobs deleted before the next one's come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from cli.simulator.kinds import CRE
+from cli.simulator.protocol import HookResponse
+from cli.simulator.simulation import HookContext
+from sync_hooks.api.sync import ListPods, ReadLog
+from tests.cli.simulator.cluster import stub, train_job, training_runtime
+
+MOST_NEW_JOBS = 100
+JOB = "Job.cre.nvidia.com/v1alpha1"
+
+
+class Meta(msgspec.Struct, frozen=True, rename="camel"):
+    name: str = ""
+    namespace: str = ""
+    labels: dict[str, str] = {}
+
+
+class Thing(msgspec.Struct, frozen=True, rename="camel"):
+    metadata: Meta = Meta()
+    api_version: str = ""
+    kind: str = ""
+    spec: dict[str, Any] = {}
+    status: dict[str, Any] = {}
+
+    def is_true(self, type_: str) -> bool:
+        return any(item["type"] == type_ and item["status"] == "True" for item in self.status.get("conditions", ()))
+
+
+class JobStatus(msgspec.Struct, frozen=True):
+    done: bool = False
+
+
+class JobChild(msgspec.Struct, frozen=True, rename="camel"):
+    metadata: Meta = Meta()
+    status: JobStatus = JobStatus()
+
+
+class Request(msgspec.Struct, frozen=True):
+    parent: Thing
+    children: dict[str, dict[str, Thing]] = {}
+
+
+class WorkflowChildren(msgspec.Struct, frozen=True):
+    jobs: dict[str, JobChild] = msgspec.field(default_factory=dict, name=JOB)
+    runtimes: dict[str, Thing] = msgspec.field(
+        default_factory=dict, name="TrainingRuntime.trainer.kubeflow.org/v1alpha1"
+    )
+
+
+class WorkflowRequest(msgspec.Struct, frozen=True):
+    parent: Thing
+    children: WorkflowChildren
+
+
+class Tiers:
+    """The hooks of a run of ``groups`` groups of ``size`` nodes, ``iterations`` times over; measures when asked."""
+
+    def __init__(self, groups: int, iterations: int, *, size: int = 2, measure: bool = False) -> None:
+        self.groups = groups
+        self.iterations = iterations
+        self.size = size
+        self.measure = measure
+        self._context: HookContext | None = None
+        self._by_name: dict[str, Callable[[bytes], dict[str, Any]]] = {
+            "cre-workloadruns": self._run,
+            "cre-workflows": self._workflow,
+            "cre-jobs": self._job,
+            "cre-bandwidthmeasurements": self._measurement,
+        }
+
+    def factory(self, context: HookContext) -> Callable[[str, str, bytes], HookResponse]:
+        self._context = context
+        return lambda name, _, body: HookResponse(200, msgspec.json.encode(self._by_name[name](body)))
+
+    def _run(self, body: bytes) -> dict[str, Any]:
+        request = msgspec.json.decode(body, type=Request)
+        name = request.parent.metadata.name
+        children = [child for group in request.children.values() for child in group.values()]
+        workflow = {"apiVersion": CRE, "kind": "Workflow", "metadata": {"name": name}, "spec": request.parent.spec}
+        phase = children[0].status.get("phase", "") if children else ""
+        return {"status": {"phase": phase}, "children": [stub(workflow) if children else workflow]}
+
+    def _workflow(self, body: bytes) -> dict[str, Any]:
+        request = msgspec.json.decode(body, type=WorkflowRequest)
+        parent, jobs = request.parent, request.children.jobs
+        iteration = parent.status.get("iteration", 1)
+        runtime = training_runtime(f"{parent.metadata.name}-runtime")
+        if not request.children.runtimes:
+            return {"status": parent.status, "children": [runtime], "resyncAfterSeconds": 1}
+        launched = max(parent.status.get("launched", 0), len(jobs) if parent.status.get("iteration") else 0)
+        done = sum(1 for job in jobs.values() if job.status.done)
+        if launched == self.groups and done == self.groups:
+            last = iteration == self.iterations
+            status = {"iteration": iteration if last else iteration + 1, "launched": launched if last else 0}
+            status["phase"] = "Done" if last else "Running"
+            kept = [self._stub(parent, group, iteration) for group in range(self.groups)] if last else []
+            return {"status": status, "children": [stub(runtime), *kept]}
+        if iteration > 1 and any(name.endswith(f"-i{iteration - 1}") for name in jobs):
+            return {"status": parent.status, "children": [stub(runtime)], "resyncAfterSeconds": 1}
+        wanted = min(self.groups, len(jobs) + MOST_NEW_JOBS)
+        kept = [
+            self._stub(parent, group, iteration)
+            if f"{parent.metadata.namespace}/{self._name(parent, group, iteration)}" in jobs
+            else self._new_job(parent, group, iteration)
+            for group in range(wanted)
+        ]
+        status = {"iteration": iteration, "launched": max(launched, len(jobs)), "done": done, "phase": "Running"}
+        again = {"resyncAfterSeconds": 1} if len(jobs) < self.groups else {}
+        return {"status": status, "children": [stub(runtime), *kept], **again}
+
+    def _name(self, parent: Thing, group: int, iteration: int) -> str:
+        return f"{parent.metadata.name}-g{group}-i{iteration}"
+
+    def _stub(self, parent: Thing, group: int, iteration: int) -> dict[str, Any]:
+        return {"apiVersion": CRE, "kind": "Job", "metadata": {"name": self._name(parent, group, iteration)}}
+
+    def _new_job(self, parent: Thing, group: int, iteration: int) -> dict[str, Any]:
+        nodes = [f"gpu-{group * self.size + offset:04d}" for offset in range(self.size)]
+        labels = {"cre.nvidia.com/group": str(group), "cre.nvidia.com/iteration": str(iteration)}
+        spec: dict[str, Any] = {"nodes": nodes, "runtime": f"{parent.metadata.name}-runtime"}
+        if self.measure:
+            spec["bandwidthMeasurement"] = {"testType": "all_reduce"}
+        metadata = {"name": self._name(parent, group, iteration), "labels": labels}
+        return {"apiVersion": CRE, "kind": "Job", "metadata": metadata, "spec": spec}
+
+    def _job(self, body: bytes) -> dict[str, Any]:
+        request = msgspec.json.decode(body, type=Request)
+        parent = request.parent
+        found = {child.kind: child for group in request.children.values() for child in group.values()}
+        name = f"{parent.metadata.name}-w0"
+        wanted = [train_job(name, tuple(parent.spec["nodes"]), runtime=parent.spec["runtime"])]
+        if self.measure:
+            metadata = {"name": f"{parent.metadata.name}-bandwidth"}
+            wanted.append(
+                {"apiVersion": CRE, "kind": "BandwidthMeasurement", "metadata": metadata, "spec": {"job": name}}
+            )
+        job = found.get("TrainJob")
+        status = {
+            "done": job is not None and job.is_true("Complete"),
+            "failed": job is not None and job.is_true("Failed"),
+        }
+        return {"status": status, "children": [stub(child) if child["kind"] in found else child for child in wanted]}
+
+    def _measurement(self, body: bytes) -> dict[str, Any]:
+        assert self._context is not None
+        parent = msgspec.json.decode(body, type=Request).parent
+        if parent.status.get("bytes"):
+            return {"status": parent.status}
+        pods = self._context.read(ListPods(parent.metadata.namespace, parent.spec["job"]))
+        if not pods or pods[0].status.phase != "Succeeded":
+            return {"status": {}, "resyncAfterSeconds": 15}
+        log = self._context.read(ReadLog(parent.metadata.namespace, pods[0].name, "node"))
+        return {"status": {"bytes": len(log.content)}}

@@ -1,0 +1,19 @@
+"""The simulator's nodes for the real API server: what a kubelet reports by itself is left to KWOK."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cli.simulator.entry import Object
+from cli.simulator.inventory import GPU, make
+
+
+def gpu_nodes(shorthand: str, gpus: int | None, labels: Mapping[str, str]) -> list[Object]:
+    """Return nodes of ``PLATFORM/ARCHxN`` with further labels, and ``gpus`` each where that is not the usual number."""
+    return [_unreported(node, gpus, labels) for node in make(shorthand)]
+
+
+def _unreported(node: Object, gpus: int | None, labels: Mapping[str, str]) -> Object:
+    amounts = node["status"]["allocatable"] | ({} if gpus is None else {GPU: str(gpus)})
+    metadata = {**node["metadata"], "labels": node["metadata"]["labels"] | labels}
+    return {**node, "metadata": metadata, "status": {"capacity": amounts, "allocatable": amounts}}

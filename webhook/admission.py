@@ -1,0 +1,179 @@
+"""The HTTP face of admission: AdmissionReview v1 in, AdmissionReview v1 out, whatever comes in.
+
+What is no review is answered as JSON too, with the uid where one can be found: 400, 413 or 415 and a reason.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import msgspec
+from flask import Flask, Response, request
+from werkzeug.exceptions import HTTPException
+
+from sync_hooks.admission.review import Face, Refusal, Request, review
+from sync_hooks.admission.review import Response as Verdict
+from sync_hooks.admission.rules import known_kinds
+from sync_hooks.api.model import GROUP
+from webhook.metrics import ADMISSION_REQUESTS, ADMISSION_SECONDS
+
+API_VERSION = "admission.k8s.io/v1"
+KIND = "AdmissionReview"
+JSON = "application/json"
+
+_UID = re.compile(rb'"uid"\s*:\s*"([0-9A-Za-z-]{1,64})"')  # the API server writes the request's own before any other
+
+log = logging.getLogger(__name__)
+
+
+class _Kind(msgspec.Struct):
+    group: str = ""
+    version: str = ""
+    kind: str = ""
+
+
+class _Request(msgspec.Struct, rename="camel"):
+    """The part of an AdmissionRequest that is looked at; the objects stay undecoded until they are needed."""
+
+    uid: str = ""
+    kind: _Kind = msgspec.field(default_factory=_Kind)
+    name: str | None = None
+    sub_resource: str | None = None
+    operation: str = ""
+    object: msgspec.Raw = msgspec.Raw(b"null")
+    old_object: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Review(msgspec.Struct, rename="camel"):
+    api_version: str = ""
+    kind: str = ""
+    request: _Request | None = None
+
+
+_decoder = msgspec.json.Decoder(_Review)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An HTTP status and a body."""
+
+    status: int
+    body: bytes
+
+
+def register(app: Flask) -> None:
+    """Add the routes of both webhooks to an application."""
+    for face in Face:
+        app.add_url_rule(f"/{face.value}", face.value, _view(face), methods=["POST"])
+
+
+def _view(face: Face) -> Any:
+    def view() -> Response:
+        start = perf_counter()
+        answered = answer(request.get_data(cache=False), request.mimetype, face)
+        ADMISSION_SECONDS.labels(face.value).observe(perf_counter() - start)
+        return Response(answered.body, status=answered.status, content_type=JSON)
+
+    return view
+
+
+def answer(body: bytes, content_type: str, face: Face) -> Answer:
+    """Answer the body of one call. Never raises."""
+    if content_type != JSON:
+        return _unreadable(body, 415, "UnsupportedMediaType", f"the body must be {JSON}")
+    try:
+        decoded = _decoder.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        return _unreadable(body, 400, "BadRequest", f"the body is no {KIND}: {error}")
+    if decoded.api_version != API_VERSION or decoded.kind != KIND:
+        return _unreadable(body, 400, "BadRequest", f"the body must be an {KIND} of {API_VERSION}")
+    if decoded.request is None or not decoded.request.uid:
+        return _unreadable(body, 400, "BadRequest", "the review has no request with a uid")
+    return _reviewed(decoded.request, face)
+
+
+def _reviewed(call: _Request, face: Face) -> Answer:
+    try:
+        verdict = review(_request(call), face)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        verdict = Verdict(Refusal(400, "BadRequest", f"the object cannot be read: {error}"))
+    except Exception:
+        log.exception("%s of %r failed", face.value, call.name)
+        ADMISSION_REQUESTS.labels(face.value, _label(call), call.operation[:16], "error").inc()
+        return _failed(call.uid, 500, "InternalError", "the webhook failed; its log says why")
+    allowed = "allowed" if verdict.allowed else "refused"
+    ADMISSION_REQUESTS.labels(face.value, _label(call), _OPERATIONS.get(call.operation, "other"), allowed).inc()
+    return Answer(200, _written(call, verdict))
+
+
+_OPERATIONS = {name: name for name in ("CREATE", "UPDATE", "DELETE", "CONNECT")}
+
+
+def _label(call: _Request) -> str:
+    return call.kind.kind if call.kind.group == GROUP and call.kind.kind in known_kinds() else "other"
+
+
+def _request(call: _Request) -> Request:
+    wanted = call.operation in ("CREATE", "UPDATE") and call.kind.group == GROUP and not call.sub_resource
+    return Request(
+        operation=call.operation,
+        group=call.kind.group,
+        version=call.kind.version,
+        kind=call.kind.kind,
+        name=call.name or "",
+        sub_resource=call.sub_resource or "",
+        object=msgspec.json.decode(call.object) if wanted else None,
+        old_object=msgspec.json.decode(call.old_object) if wanted else None,
+    )
+
+
+def _written(call: _Request, verdict: Verdict) -> bytes:
+    response: dict[str, Any] = {"uid": call.uid, "allowed": verdict.allowed}
+    if verdict.refusal is not None:
+        response["status"] = _status(call, verdict.refusal)
+    if verdict.patch:
+        response["patchType"] = "JSONPatch"
+        response["patch"] = msgspec.json.encode(verdict.patch)  # bytes are written as base64
+    if verdict.warnings:
+        response["warnings"] = verdict.warnings
+    return _review(response)
+
+
+def _status(call: _Request, refusal: Refusal) -> dict[str, Any]:
+    """Write a metav1.Status, so that kubectl prints the causes as it does for built-in kinds."""
+    causes = [{"reason": cause.type, "message": cause.message, "field": cause.field} for cause in refusal.causes]
+    details = {"name": call.name or "", "group": call.kind.group, "kind": call.kind.kind}
+    return {
+        "status": "Failure",
+        "message": refusal.message,
+        "reason": refusal.reason,
+        "code": refusal.code,
+        "details": {**details, "causes": causes} if causes else details,
+    }
+
+
+def _unreadable(body: bytes, code: int, reason: str, message: str) -> Answer:
+    """Refuse what is no review; the uid, if there is one, is found without understanding the rest."""
+    found = _UID.search(body)
+    return _failed(found[1].decode() if found else "", code, reason, message)
+
+
+def _failed(uid: str, code: int, reason: str, message: str) -> Answer:
+    status = {"status": "Failure", "message": message, "reason": reason, "code": code}
+    response = {**({"uid": uid} if uid else {}), "allowed": False, "status": status}
+    return Answer(code, _review(response))
+
+
+def _review(response: dict[str, Any]) -> bytes:
+    return msgspec.json.encode({"apiVersion": API_VERSION, "kind": KIND, "response": response})
+
+
+def http_error(error: HTTPException) -> Answer:
+    """Refuse a call that never came to be read: too large, cut off, to an unknown path."""
+    code = error.code or 500
+    reason = {413: "RequestEntityTooLarge", 405: "MethodNotAllowed", 404: "NotFound"}.get(code, "BadRequest")
+    return _failed("", code, reason, error.description or error.name)

@@ -1,0 +1,91 @@
+"""TLS of the server: the certificate as it is on disk at each handshake, and connections that end in time."""
+
+from __future__ import annotations
+
+import logging
+import ssl
+import threading
+from pathlib import Path
+from time import monotonic
+
+from webhook.metrics import CERTIFICATE_LOADS
+
+CERTIFICATE = "tls.crt"
+KEY = "tls.key"
+REQUEST_SECONDS = 20.0  # from its first byte to its last, so that slow senders do not hold all threads
+
+log = logging.getLogger(__name__)
+
+Stamp = tuple[tuple[int, int, int], ...]
+
+
+class BoundedSocket(ssl.SSLSocket):
+    """A connection whose requests must have arrived within a time, however slowly their bytes come.
+
+    gunicorn makes a socket blocking when it begins to read a request: from there on the time counts.
+    """
+
+    _deadline: float | None = None
+
+    def setblocking(self, flag: bool) -> None:  # noqa: FBT001  the signature is the socket's
+        """Begin a request, or wait for the next one."""
+        self._deadline = monotonic() + REQUEST_SECONDS if flag else None
+        self.settimeout(REQUEST_SECONDS if flag else 0.0)
+
+    def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:
+        """Receive, within what is left of the request's time. Raises ConnectionResetError when it is over."""
+        if self._deadline is not None:
+            left = self._deadline - monotonic()
+            if left <= 0:
+                raise ConnectionResetError("the request took too long to arrive")
+            self.settimeout(left)
+        try:
+            return super().recv(buflen, flags)
+        except TimeoutError as error:
+            raise ConnectionResetError("the request took too long to arrive") from error
+
+
+class BoundedContext(ssl.SSLContext):
+    """A server's context whose handshakes end in time too."""
+
+    sslsocket_class = BoundedSocket
+
+    def wrap_socket(self, sock, *arguments, **options):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN201
+        """Wrap a connection that was just accepted."""
+        sock.settimeout(REQUEST_SECONDS)
+        wrapped = super().wrap_socket(sock, *arguments, **options)
+        wrapped.setblocking(True)
+        return wrapped
+
+
+class ServingCertificate:
+    """The certificate and key of a folder; read again when either file has changed, kept while they do not fit."""
+
+    def __init__(self, folder: Path) -> None:
+        self._files = (folder / CERTIFICATE, folder / KEY)
+        self._lock = threading.Lock()
+        self._stamp: Stamp | None = None
+        self._context: ssl.SSLContext | None = None
+
+    def context(self) -> ssl.SSLContext:
+        """Return the context for the next handshake. Raises OSError or ssl.SSLError if there was never a usable one."""
+        with self._lock:
+            try:
+                stamp = tuple((s.st_mtime_ns, s.st_ino, s.st_size) for s in (file.stat() for file in self._files))
+                if self._context is None or stamp != self._stamp:
+                    self._context = _load(*self._files)
+                    self._stamp = stamp
+                    CERTIFICATE_LOADS.labels("loaded").inc()
+            except OSError as error:  # ssl.SSLError is one: half of a new pair is there, the other half comes
+                CERTIFICATE_LOADS.labels("failed").inc()
+                if self._context is None:
+                    raise
+                log.warning("the new certificate cannot be used yet, the old one still is: %s", error)
+            return self._context
+
+
+def _load(certificate: Path, key: Path) -> ssl.SSLContext:
+    context = BoundedContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.load_cert_chain(certificate, key)
+    return context
