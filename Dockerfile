@@ -25,4 +25,5 @@ ENV PATH=/opt/workloadrun/bin:$PATH \
     HOME=/tmp
 WORKDIR /tmp
 USER 65532:65532
-ENTRYPOINT ["gunicorn", "--config", "python:webhook.gunicorn_conf", "webhook.app:application()"]
+EXPOSE 8443 8080
+ENTRYPOINT ["gunicorn", "--config", "python:webhook.gunicorn_conf"]

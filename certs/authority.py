@@ -1,4 +1,4 @@
-"""Certificates made here: a CA, and what it signs for servers. Pure: the time is an argument, nothing is read or kept."""
+"""Certificates made here: a CA, and what it signs for servers. Pure: time is an argument, nothing is read or kept."""
 
 from __future__ import annotations
 

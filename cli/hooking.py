@@ -20,8 +20,9 @@ def hooks(context: HookContext) -> HookCaller:
     def call(controller: str, hook: str, body: bytes) -> HookResponse:
         now = context.now()
         answered = answer(controller, hook, body, context.read, now)
-        for event in answered.events if answered.parent is not None else ():
-            context.record(event_object(answered.parent, event, now))
+        if answered.parent is not None:
+            for event in answered.events:
+                context.record(event_object(answered.parent, event, now))
         return HookResponse(answered.status, answered.body, answered.retry_after)
 
     return call

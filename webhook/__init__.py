@@ -1,0 +1,1 @@
+"""The HTTP edge: both faces, their settings, health and TLS. Decides nothing about objects."""

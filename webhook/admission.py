@@ -15,9 +15,11 @@ import msgspec
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
+from sync_hooks.admission.admit import admit
 from sync_hooks.admission.review import Face, Refusal, Request, review
 from sync_hooks.admission.review import Response as Verdict
 from sync_hooks.admission.rules import known_kinds
+from sync_hooks.api.model import API_VERSION as OUR_VERSION
 from sync_hooks.api.model import GROUP
 from webhook.metrics import ADMISSION_REQUESTS, ADMISSION_SECONDS
 
@@ -177,3 +179,18 @@ def http_error(error: HTTPException) -> Answer:
     code = error.code or 500
     reason = {413: "RequestEntityTooLarge", 405: "MethodNotAllowed", 404: "NotFound"}.get(code, "BadRequest")
     return _failed("", code, reason, error.description or error.name)
+
+
+def warm_up() -> None:
+    """Load and build what the first requests would wait for otherwise: models, rules, official types, the compiler."""
+    for kind in known_kinds():
+        admit({"apiVersion": OUR_VERSION, "kind": kind, "metadata": {"name": "warm-up"}, "spec": {}})
+    admit({"apiVersion": OUR_VERSION, "kind": "WorkloadRun", "spec": _WARM_UP_SPEC})
+
+
+_WARM_UP_SPEC = {
+    "env": [{"name": "A"}],
+    "thresholds": {"goodputRatio": "value > 0.9"},
+    "overrides": [{"when": {"expression": "true"}, "jobTemplate": {"spec": {}}}],
+}
+"""Calls for every part that is loaded when first used."""

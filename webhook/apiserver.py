@@ -76,9 +76,11 @@ class ApiServer:
 
         configuration = client.Configuration()
         if kubeconfig:
-            config.load_kube_config(config_file=kubeconfig, client_configuration=configuration)
+            load_kube_config: Any = config.load_kube_config  # untyped in the client
+            load_kube_config(config_file=kubeconfig, client_configuration=configuration)
         else:
-            config.load_incluster_config(client_configuration=configuration)
+            load_incluster_config: Any = config.load_incluster_config
+            load_incluster_config(client_configuration=configuration)
         configuration.connection_pool_maxsize = 64
         configuration.retries = False
         self._client: Any = client.ApiClient(configuration)

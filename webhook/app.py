@@ -40,9 +40,12 @@ def create_app(role: str, settings: Settings) -> Flask:
 
 
 def from_environment() -> Flask:
-    """Make the application that the environment asks for. Raises SettingsError."""
+    """Make the application that the environment asks for, ready to answer fast. Raises SettingsError."""
     settings = read_settings(os.environ)
-    return create_app(settings.role, settings)
+    app = create_app(settings.role, settings)
+    if settings.role == ADMISSION:
+        admission.warm_up()
+    return app
 
 
 def _http_error(error: HTTPException) -> Response:

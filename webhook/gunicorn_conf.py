@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import socket
 import ssl
 import sys
 import threading
@@ -31,7 +32,8 @@ if settings.tls_dir is None:
     raise AssertionError("read_settings lets no server without TLS through")
 
 wsgi_app = "webhook.app:from_environment()"
-bind = [f":{settings.port}"]
+_ANY = "[::]" if socket.has_dualstack_ipv6() else "0.0.0.0"  # noqa: S104  pods are reached at every address they have
+bind = [f"{_ANY}:{settings.port}"]
 worker_class = "gthread"
 workers = 1
 threads = 32 if settings.role == HOOKS else 16
@@ -45,6 +47,7 @@ do_handshake_on_connect = True
 limit_request_line = 2048
 limit_request_fields = 64
 limit_request_field_size = 8190
+control_socket_disable = True  # nobody steers a running server, and the root file system is read-only
 accesslog = None
 errorlog = "-"
 loglevel = "info"

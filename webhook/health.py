@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -37,9 +38,21 @@ class Health:
         READY.set(0)
 
 
-def serve(health: Health, port: int, host: str = "") -> ThreadingHTTPServer:
+class _Server(ThreadingHTTPServer):
+    """Listens at every address, of both families where the system has both."""
+
+    address_family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
+
+    def server_bind(self) -> None:
+        """Take both families before the address is taken."""
+        if self.address_family == socket.AF_INET6:
+            self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        super().server_bind()
+
+
+def serve(health: Health, port: int) -> ThreadingHTTPServer:
     """Serve the three paths from a thread of their own until the process ends. Raises OSError if the port is taken."""
-    server = ThreadingHTTPServer((host, port), _handler(health))
+    server = _Server(("", port), _handler(health))
     threading.Thread(target=server.serve_forever, name="health", daemon=True).start()
     return server
 

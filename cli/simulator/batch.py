@@ -30,7 +30,7 @@ class JobController:
         """UIDs of Jobs that lost a running pod to somebody else's deletion."""
         self._stopped: set[str] = set()
         """UIDs of the pods that this controller deleted itself."""
-        store.watch(self._on_change)
+        store.watch(self._on_change, "Job", "Pod")
 
     def _on_change(self, change: Change) -> None:
         entry = change.entry

@@ -53,27 +53,26 @@ class _Claimant:
     _asked: bool = False
 
     def claim(self, informers: Informers, kind: Kind) -> dict[str, Entry]:
-        cache = informers.of(kind)
-        parent = self.parent
-        claimed: list[Entry] = []
-        for child in list(cache.controlled(parent.uid)):
-            if not self._near(child):
-                continue
-            if child.labels.get(CONTROLLER_UID) == parent.uid:
-                claimed.append(child)
-            elif not parent.deleting:
-                self._try(lambda child=child: self._release(child))  # type: ignore[misc]
-        if not parent.deleting:
-            orphans = [child for child in cache.orphans(parent.uid) if self._near(child) and not child.deleting]
-            claimed += [child for child in orphans if self._try(lambda child=child: self._adopt(child))]  # type: ignore[misc]
-        return {child.qualified_name: child for child in claimed}
+        cache, uid = informers.of(kind), self.parent.uid
+        near = [child for child in cache.controlled(uid) if self._near(child)]
+        claimed = {child.qualified_name: child for child in near if child.labels.get(CONTROLLER_UID) == uid}
+        if self.parent.deleting:
+            return claimed
+        if len(claimed) < len(near):
+            for child in near:
+                if child.qualified_name not in claimed:
+                    self._try(self._release, child)
+        for child in list(cache.orphans(uid)):
+            if self._near(child) and not child.deleting and self._try(self._adopt, child):
+                claimed[child.qualified_name] = child
+        return claimed
 
     def _near(self, child: Entry) -> bool:
         return not self.parent.namespace or child.namespace == self.parent.namespace
 
-    def _try(self, action: Callable[[], None]) -> bool:
+    def _try(self, action: Callable[[Entry], None], child: Entry) -> bool:
         try:
-            action()
+            action(child)
         except NotFound:
             return False
         except ApiError as error:

@@ -19,10 +19,10 @@ class ComputeDomains:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._loop = Loop[tuple[str, str]](clock, self._reconcile, reaction=SETTLE_SECONDS)
-        store.watch(self._on_change)
+        store.watch(self._on_change, "ComputeDomain")
 
     def _on_change(self, change: Change) -> None:
-        if change.type == "ADDED" and change.entry.kind == COMPUTE_DOMAIN:
+        if change.type == "ADDED":
             self._loop.poke(change.entry.key)
 
     def _reconcile(self, key: tuple[str, str]) -> None:

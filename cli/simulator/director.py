@@ -87,12 +87,10 @@ class Director:
         self.scheduler = Scheduler(store, clock, self._holds)
         self.kubelets = Kubelets(store, clock, self._on_started)
         store.admit(TRAINER, "TrainJob", self._admit)
-        store.watch(self._on_change)
+        store.watch(self._on_change, "JobSet")
 
     def _on_change(self, change: Change) -> None:
         job_set = change.entry
-        if job_set.kind.kind != "JobSet":
-            return
         if change.type == "DELETED" or job_set.obj["spec"].get("suspend"):
             self._runs.pop(job_set.uid, None)
         if change.type == "DELETED":

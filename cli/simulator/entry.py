@@ -41,7 +41,7 @@ class Entry:
         "version",
     )
 
-    def __init__(self, kind: Kind, obj: Object) -> None:
+    def __init__(self, kind: Kind, obj: Object, json: bytes | None = None) -> None:
         metadata: Object = obj["metadata"]
         self.kind = kind
         self.obj = obj
@@ -56,7 +56,7 @@ class Entry:
         references = metadata.get("ownerReferences") or ()
         self.owners: tuple[str, ...] = tuple(reference["uid"] for reference in references)
         self.controller: str | None = next((ref["uid"] for ref in references if ref.get("controller")), None)
-        self._json: bytes | None = None
+        self._json = json
         self._fragment: bytes | None = None
 
     @property

@@ -39,7 +39,7 @@ class JobSetController:
         self._clock = clock
         self._loop = Loop[Key](clock, self._reconcile)
         store.admit(JOBSET, "JobSet", _admit)
-        store.watch(self._on_change)
+        store.watch(self._on_change, "JobSet", "Job")
 
     def _on_change(self, change: Change) -> None:
         entry = change.entry

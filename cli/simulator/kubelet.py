@@ -25,11 +25,11 @@ class Kubelets:
         self._store = store
         self._clock = clock
         self._started = started
-        store.watch(self._on_change)
+        store.watch(self._on_change, "Pod")
 
     def _on_change(self, change: Change) -> None:
         pod = change.entry
-        if pod.kind.kind != "Pod" or change.type == "DELETED" or not pod.obj["spec"].get("nodeName"):
+        if change.type == "DELETED" or not pod.obj["spec"].get("nodeName"):
             return
         before = change.old
         if pod.deleting and (before is None or not before.deleting):

@@ -47,7 +47,7 @@ class Reader:
         self._dice = dice or Dice()
         self._snapshots: dict[Read, tuple[float, Any]] = {}
         self._converted: dict[str, tuple[int, Pod | Node]] = {}
-        store.watch(self._on_change)
+        store.watch(self._on_change, "Pod", "Node", "JobSet")
 
     def _on_change(self, change: Change) -> None:
         """Forget what is kept about something that is gone."""

@@ -32,8 +32,8 @@ def check(kind: Kind, obj: Object) -> None:
         raise invalid(kind, obj["metadata"].get("name", ""), problems)
 
 
-def stored_form(kind: Kind, obj: Object) -> tuple[Object, int]:
-    """Return the object as it is stored and its size in bytes.
+def stored_form(kind: Kind, obj: Object) -> tuple[Object, bytes]:
+    """Return the object as it is stored, and its JSON.
 
     A CRD keeps whole floats as integers and refuses nulls; built-in kinds are returned as they came.
     """
@@ -42,11 +42,13 @@ def stored_form(kind: Kind, obj: Object) -> tuple[Object, int]:
     if len(data) > MAX_OBJECT_BYTES:
         raise invalid(kind, name, [f"Too long: may not be more than {MAX_OBJECT_BYTES} bytes"])
     if not kind.custom:
-        return obj, len(data)
+        return obj, data
     if b"null" in data and (problems := list(_nulls(obj, ()))):
         raise invalid(kind, name, problems)
-    whole: Object = _whole_floats(obj) if b".0" in data else obj
-    return whole, len(data)
+    if b".0" not in data:
+        return obj, data
+    whole: Object = _whole_floats(obj)
+    return whole, encode(whole)
 
 
 def invalid(kind: Kind, name: str, problems: Iterable[str]) -> Invalid:

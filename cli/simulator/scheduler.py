@@ -57,7 +57,7 @@ class Scheduler:
         """How many pods of a JobSet there are on a node."""
         self._by_hostname: dict[str, Entry] | None = None
         self._pools: dict[tuple[int, int], _Pool] = {}
-        store.watch(self._on_change)
+        store.watch(self._on_change, "Pod", "Node")
 
     def retry(self) -> None:
         """Look at every pod again that found no place."""

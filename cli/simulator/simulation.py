@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import gc
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -118,24 +120,25 @@ class Simulation:
 
         ``done`` is asked after every change of the store. Raises HotLoop after ``most_calls`` hook calls in all.
         """
-        stopped: Stopped = "until"
+        with _patient_collector():
+            return self.report(self._run(until, done, most_calls))
+
+    def _run(self, until: float, done: Callable[[], bool] | None, most_calls: int) -> Stopped:
         version = -1
         while True:
             if done is not None and version != self.store.version:
                 version = self.store.version
                 if done():
-                    stopped = "done"
-                    break
+                    return "done"
             if self.clock.busy == 0:
-                stopped = "idle"
-                break
+                return "idle"
             due = self.clock.next_time()
             if due is None or due > until:
                 self.clock.advance(max(0.0, until - self.clock.time))
-                break
+                return "until"
             self.clock.step()
-            self._check_calls(most_calls)
-        return self.report(stopped)
+            if self.metacontroller.traffic.total > most_calls:
+                raise HotLoop(self._busiest())
 
     def report(self, stopped: Stopped) -> Report:
         """Sum up what there is now."""
@@ -165,16 +168,25 @@ class Simulation:
             log_bytes=self.reader.log_bytes,
         )
 
-    def _check_calls(self, most: int) -> None:
-        calls = self.metacontroller.traffic.calls
-        if self.metacontroller.traffic.total > most:
-            name, count = calls.most_common(1)[0]
-            raise HotLoop(f"{count} calls of {name} in {self.clock.time:.0f} virtual seconds")
+    def _busiest(self) -> str:
+        name, count = self.metacontroller.traffic.calls.most_common(1)[0]
+        return f"{count} calls of {name} in {self.clock.time:.0f} virtual seconds"
 
     def _record(self, event: Object) -> None:
         metadata = event["metadata"]
         if self.store.find(CORE, "Event", metadata.get("namespace", ""), metadata["name"]) is None:
             self.store.create(event, actor=HOOKS_ACTOR)
+
+
+@contextmanager
+def _patient_collector() -> Iterator[None]:
+    """Look for cycles of garbage rarely: with a large cluster in memory every full search is a long one."""
+    before = gc.get_threshold()
+    gc.set_threshold(100_000, 50, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _event_time(event: Object) -> tuple[str, int]:

@@ -41,7 +41,7 @@ class Store:
         self._version = 0
         self._tables = {(kind.api_version, kind.kind): Table() for kind in self.discovery.kinds}
         self._owners = Owners()
-        self._watchers: list[Watcher] = []
+        self._watchers: dict[tuple[str, str], list[Watcher]] = {key: [] for key in self._tables}
         self._admission: dict[tuple[str, str], list[Admission]] = {}
 
     # Reading
@@ -92,9 +92,11 @@ class Store:
 
     # Watching and admission
 
-    def watch(self, watcher: Watcher) -> None:
-        """Tell every change from now on, in order."""
-        self._watchers.append(watcher)
+    def watch(self, watcher: Watcher, *kinds: str) -> None:
+        """Tell every change from now on, in order; with ``kinds`` only those of kinds of these names, in any group."""
+        for (_, kind), watchers in self._watchers.items():
+            if not kinds or kind in kinds:
+                watchers.append(watcher)
 
     def admit(self, api_version: str, kind: str, admission: Admission) -> None:
         """Install a webhook for creates and updates (not status) of one kind; later ones see what earlier ones made."""
@@ -181,10 +183,9 @@ class Store:
         uid = str(uuid.UUID(int=self._random.getrandbits(128), version=4))
         now = self._stamp()
         made = metadata.created(kind, obj, uid=uid, version=str(self._version + 1), now=now)
-        stored, size = rules.stored_form(kind, made)
-        entry = Entry(kind, stored)
+        entry = Entry(kind, *rules.stored_form(kind, made))
         self._put(entry, None)
-        self.tally.count(actor, "create", kind, size)
+        self.tally.count(actor, "create", kind, len(entry.json))
         return entry
 
     def _stored(self, obj: Object) -> tuple[Kind, Entry]:
@@ -199,14 +200,13 @@ class Store:
         return kind, old
 
     def _replace(self, old: Entry, new: Object, actor: str, verb: str) -> Entry:
-        new, size = rules.stored_form(old.kind, new)
         entry = old
         if new != old.obj:
             fields = {**new["metadata"], "resourceVersion": str(self._version + 1)}
-            entry = Entry(old.kind, {**new, "metadata": fields})
+            entry = Entry(old.kind, *rules.stored_form(old.kind, {**new, "metadata": fields}))
             self._put(entry, old)
         if verb:
-            self.tally.count(actor, verb, old.kind, size)
+            self.tally.count(actor, verb, old.kind, len(entry.json))
         return entry
 
     def _put(self, entry: Entry, old: Entry | None) -> None:
@@ -226,7 +226,7 @@ class Store:
         return entry
 
     def _tell(self, change: Change) -> None:
-        for watcher in self._watchers:
+        for watcher in self._watchers[change.entry.kind.api_version, change.entry.kind.kind]:
             watcher(change)
 
 

@@ -36,13 +36,13 @@ class Trainer:
         self._recorder = Recorder(StoreApi(store, ACTOR), clock, "trainer-trainjob-controller")
         self._loop = Loop[Key](clock, self._reconcile)
         store.admit(TRAINER, "TrainJob", TrainJobAdmission(store, clock))
-        store.watch(self._on_change)
+        store.watch(self._on_change, "TrainJob", "JobSet", "ConfigMap", "Secret")
 
     def _on_change(self, change: Change) -> None:
         entry = change.entry
-        if entry.kind.api_version == TRAINER and entry.kind.kind == "TrainJob":
+        if entry.kind.kind == "TrainJob":
             self._loop.poke(entry.key)
-        elif entry.controller is not None and entry.kind.kind in ("JobSet", "ConfigMap", "Secret"):
+        elif entry.controller is not None:
             reference = controller_reference(entry.obj) or {}
             if reference["kind"] == "TrainJob":
                 self._loop.poke((entry.namespace, reference["name"]))

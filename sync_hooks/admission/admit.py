@@ -65,8 +65,8 @@ def _errors(root: Value, rules: KindRules) -> Iterator[FieldError]:
     for field in spec.fields:
         for rule in rules.rules.get(field, ()):
             yield from rule(spec)
-    for rule in rules.object_rules:
-        yield from rule(root)
+        for rule in rules.object_rules.get(field, ()):
+            yield from rule(root)
 
 
 def _warnings(spec: Value, rules: KindRules) -> Iterator[str]:

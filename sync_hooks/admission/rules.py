@@ -26,8 +26,8 @@ class KindRules:
     """Model of the spec."""
     rules: Mapping[str, tuple[Rule, ...]]
     """Rules about the spec, by the field whose presence calls for them."""
-    object_rules: tuple[Rule, ...] = ()
-    """Rules that set the spec against the object's name and namespace."""
+    object_rules: Mapping[str, tuple[Rule, ...]] = field(default_factory=dict)
+    """Rules that set the spec against the object's name and namespace, likewise."""
     advice: Mapping[str, tuple[Advice, ...]] = field(default_factory=dict)
     """Warnings about the spec, likewise."""
     defaults: tuple[Default, ...] = ()

@@ -104,6 +104,8 @@ class BandwidthReading(ApiModel):
     """Rows whose results the test did not check."""
     left_out: Int32 | None = None
     """Rows of sizes beyond the number that is kept."""
+    gaps: Int32 | None = None
+    """How often lines were gone before they could be read."""
     out_of_bounds: Int64 | None = None
     """Wrong results by the test's own footer."""
     printed_average: Float | None = None
@@ -151,6 +153,8 @@ class BandwidthMeasurementStatus(ApiModel):
     """When the log was last read."""
     job_uid: str | None = Field(default=None, alias="jobUID")
     """UID of the Job that is measured: a later Job of the same name is another one."""
+    workload_uid: str | None = Field(default=None, alias="workloadUID")
+    """UID of the TrainJob whose log is read: another attempt starts from nothing."""
     end_seen_time: Timestamp | None = None
     """When the end of the workload was first seen here; the final read is given up a bounded time later."""
     reading: BandwidthReading | None = None

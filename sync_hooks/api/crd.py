@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from sync_hooks.api.bandwidthmeasurement import BandwidthMeasurementSpec, BandwidthMeasurementStatus
+from sync_hooks.api.goodputmeasurement import GoodputMeasurementSpec, GoodputMeasurementStatus
 from sync_hooks.api.job import JobSpec, JobStatus
 from sync_hooks.api.limits import IMMUTABLE, LONGEST_JOB_NAME, LONGEST_RUN_NAME, RUN_NAME_PATTERN
+from sync_hooks.api.logprofile import LogProfileSpec
 from sync_hooks.api.model import GROUP, VERSION, ApiModel
 from sync_hooks.api.schema import Schema, structural_schema
 from sync_hooks.api.workflow import WorkflowSpec, WorkflowStatus
@@ -105,6 +108,55 @@ KINDS: tuple[Kind, ...] = (
         ),
         immutable=True,
         longest_name=LONGEST_JOB_NAME,
+    ),
+    Kind(
+        kind="BandwidthMeasurement",
+        plural="bandwidthmeasurements",
+        short="bwm",
+        description="One Job's bandwidth table, read from the log of the pod that prints it.",
+        spec=BandwidthMeasurementSpec,
+        status=BandwidthMeasurementStatus,
+        columns=(
+            Column("Job", "string", ".spec.jobRef.name", "The Job that is measured."),
+            Column("Test", "string", ".spec.testType", "Collective under test."),
+            Column("Complete", "string", COMPLETE_REASON, "How the measurement ended; empty while it goes on."),
+            Column("Peak", "number", ".status.summary.peakBusBandwidthGBps", "Largest bus bandwidth in GB/s."),
+            Column("Largest", "number", ".status.summary.atLargestBusBandwidthGBps", "At the largest size."),
+            Column("Wrong", "integer", ".status.wrongCount", "Wrong values that the test found."),
+            Column("Rows", "integer", ".status.rowsSeen", "Rows that count.", wide=True),
+            Column("Transport", "string", ".status.transport", "Networks that NCCL used.", wide=True),
+            *(Column("Profile", "string", ".spec.logProfileRef", "LogProfile.", wide=True), AGE),
+        ),
+    ),
+    Kind(
+        kind="GoodputMeasurement",
+        plural="goodputmeasurements",
+        short="gpm",
+        description="Which share of one Job's training time made progress that was kept, from its logs.",
+        spec=GoodputMeasurementSpec,
+        status=GoodputMeasurementStatus,
+        columns=(
+            Column("Job", "string", ".spec.jobRef.name", "The Job that is measured."),
+            Column("Complete", "string", COMPLETE_REASON, "How the measurement ended; empty while it goes on."),
+            *GOODPUT_COLUMNS,
+            *(Column("Profile", "string", ".spec.logProfileRef", "LogProfile.", wide=True), AGE),
+        ),
+    ),
+    Kind(
+        kind="LogProfile",
+        plural="logprofiles",
+        short="lp",
+        description="How one kind of workload writes its log.",
+        spec=LogProfileSpec,
+        status=None,
+        columns=(
+            Column("Strategy", "string", ".spec.workerStrategy.type", "Which pods' logs are read."),
+            Column("Replicated-Job", "string", ".spec.workerStrategy.replicatedJobName", "Whose pods are read."),
+            Column("Interval", "integer", ".spec.logInterval", "Steps between two training-step lines."),
+            Column("Warmup", "integer", ".spec.warmupSteps", "Steps that averages leave out."),
+            AGE,
+        ),
+        cluster_scoped=True,
     ),
 )
 

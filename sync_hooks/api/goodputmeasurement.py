@@ -74,6 +74,8 @@ class GoodputRun(ApiModel):
     """How far the log with starts, saves and restores has been read."""
     step_cursor: LogCursor | None = None
     """How far the log with the training steps has been read, where that is another pod's."""
+    gaps: Int32 | None = None
+    """How often lines were gone before they could be read."""
     finished: Bool | None = None
     """The attempt has ended, and its logs have been read to their end."""
     end_time: MicroTimestamp | None = None

@@ -6,6 +6,9 @@ from pydantic import Field
 
 from sync_hooks.api.model import ApiModel
 
+LABEL_GPU_PRESENT = "nvidia.com/gpu.present"
+"""Label that every tested node carries, with the value true, whatever the target says."""
+
 
 class NodeSelectorRequirement(ApiModel):
     """A requirement on a node's label."""

@@ -52,7 +52,8 @@ def _ended(
         text = _listed([(iteration, group, group.failure) for iteration, group in failures], plan)
         return set_exclusive(old, FAILED, reason, text, now)
     untested = coverage.targeted - coverage.tested
-    runs = f"{len(plan.groups)} groups ran in {plan.iterations} iterations"
+    times = f" {plan.iterations} times" if plan.iterations > 1 else ""
+    runs = f"{len(plan.groups)} groups ran{times}"
     if untested:
         text = f"{runs}; {untested} of {coverage.targeted} targeted nodes were not tested"
         return set_exclusive(old, SUCCEEDED, "PartialCoverage", text, now)

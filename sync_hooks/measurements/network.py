@@ -70,7 +70,9 @@ def _names(text: bytes, before: bytes) -> set[str]:
 
 def _unknown(before: bytes, names: set[bytes]) -> re.Pattern[bytes]:
     """Make the expression for a word that is not known yet."""
-    known = b"|".join(re.escape(name) + (b"" if len(name) == _LONGEST_NAME else rb"(?:[/\s]|$)") for name in sorted(names))
+    known = b"|".join(
+        re.escape(name) + (b"" if len(name) == _LONGEST_NAME else rb"(?:[/\s]|$)") for name in sorted(names)
+    )
     other = b"(?!" + known + b")" if known else b""
     letters = rb"[^/\n]" if before != _NODES else rb"\d"
     return re.compile(re.escape(before) + other + b"(" + letters + b"{1,%d})" % _LONGEST_NAME)

@@ -26,12 +26,14 @@ class Window:
     """The new lines of a page. ``last`` tells that no more will come: the log has ended and was read to its end.
 
     ``stuck`` tells that nothing of the page can be read: one second of the log is larger than the page, or a page that
-    was cut carries no timestamps.
+    was cut carries no timestamps. ``gap`` tells that the line read last is not there any more: rotation may have taken
+    others behind it.
     """
 
     lines: bytes
     last: bool = False
     stuck: bool = False
+    gap: bool = False
 
 
 def page_bytes(cursor: LogCursor) -> int:
@@ -52,8 +54,11 @@ def new_lines(cursor: LogCursor, log: Log, *, ended: bool, now: datetime) -> Win
     if not _is_stamped(content):
         unread = last and cursor.last_line_time is None
         return Window(content if unread else b"", last=last, stuck=log.truncated)
-    start = min(_resume(cursor, content), end)
-    return Window(content[start:end], last=last, stuck=log.truncated and start == end)
+    found = _resume(cursor, content)
+    start = min(_first_later(content, cursor) if found is None else found, end)
+    return Window(
+        content[start:end], last=last, stuck=log.truncated and start == end, gap=found is None and start < end
+    )
 
 
 def advance(cursor: LogCursor, lines: bytes) -> LogCursor:
@@ -111,14 +116,14 @@ def _first_stamp(content: bytes) -> bytes | None:
     return None
 
 
-def _resume(cursor: LogCursor, content: bytes) -> int:
-    """Find where reading goes on: behind the last line read, else at the first line that is later than it."""
+def _resume(cursor: LogCursor, content: bytes) -> int | None:
+    """Find where reading goes on: behind the last line read; None where that line is gone."""
     if cursor.last_line_time is None:
         return 0
     stamp = cursor.last_line_time.encode()
     start = _line_with(content, stamp, 0)
     if start is None:
-        return _first_later(content, nanoseconds(stamp) or 0)
+        return None
     for _ in range((cursor.lines_at_last_time or 1) - 1):
         following = _line_with(content, stamp, start + 1)
         if following is None:
@@ -146,7 +151,9 @@ def _next_stamped(content: bytes, line_start: int) -> int:
     return len(content)
 
 
-def _first_later(content: bytes, instant: int) -> int:
+def _first_later(content: bytes, cursor: LogCursor) -> int:
+    """Find the first line that is later than the last one read."""
+    instant = nanoseconds((cursor.last_line_time or "").encode()) or 0
     start = 0
     while start < len(content):
         stamp = stamp_of(content, start)

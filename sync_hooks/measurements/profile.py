@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from sync_hooks.api.errors import ErrorType, FieldError, cut, field_path
-from sync_hooks.api.logprofile import EventPattern, LogProfileSpec, WorkerStrategy
+from sync_hooks.api.logprofile import EventPattern, LogProfileSpec, Patterns, WorkerStrategy
 from sync_hooks.measurements.layout import Layout, compile_layout
 from sync_hooks.measurements.page import readable
 from sync_hooks.measurements.pattern import Pattern, compile_pattern, matches
@@ -85,6 +85,11 @@ def compile_profile(spec: LogProfileSpec) -> CompiledProfile | tuple[FieldError,
     return _compiled(spec.model_dump_json(by_alias=True, exclude_none=True))
 
 
+def field_name(pattern: str) -> str:
+    """Return the API's name of a pattern: ``bandwidthResult`` for bandwidth_result."""
+    return Patterns.model_fields[pattern].alias or pattern
+
+
 def _present(spec: LogProfileSpec) -> dict[str, EventPattern]:
     patterns = ((name, getattr(spec.patterns, name)) for name in type(spec.patterns).model_fields)
     return {name: pattern for name, pattern in patterns if pattern is not None}
@@ -116,7 +121,9 @@ def _missing_groups(name: str, pattern: Pattern) -> list[FieldError]:
 def _unit_errors(name: str, pattern: EventPattern, compiled: Pattern) -> list[FieldError]:
     known = [group for group in _DURATIONS if group in compiled.groups]
     return [
-        _invalid(_path(name, "units"), f"{group!r} is no captured duration; durations here: {', '.join(known) or 'none'}")
+        _invalid(
+            _path(name, "units"), f"{group!r} is no captured duration; durations here: {', '.join(known) or 'none'}"
+        )
         for group in sorted(pattern.units or {})
         if group not in known
     ]
@@ -131,8 +138,7 @@ def _units(patterns: Mapping[str, EventPattern]) -> dict[tuple[str, str], int]:
 
 
 def _path(name: str, field: str) -> tuple[str, ...]:
-    first, *rest = name.split("_")
-    return ("patterns", first + "".join(part.capitalize() for part in rest), field)
+    return ("patterns", field_name(name), field)
 
 
 def _invalid(path: tuple[str, ...], message: str) -> FieldError:

@@ -111,5 +111,3 @@ def _root(metrics: Sequence[bytes], columns: Columns) -> int | None:
     """Without a header, the number of columns tells whether the first of them is the root: each placement has four."""
     has_root = "root" in columns if columns else len(metrics) % 4 == 1
     return int(metrics[0]) if has_root and metrics and _ROOT.match(metrics[0]) else None
-
-

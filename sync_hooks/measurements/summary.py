@@ -71,7 +71,9 @@ def _mean(total: float, count: int) -> float:
 
 def _notes(reading: BandwidthReading, wanted: Wanted) -> Iterator[str]:
     if reading.others:
-        yield f"rows of {', '.join(reading.others)} do not count" + (f": {wanted.test} is measured" if wanted.test else "")
+        yield f"rows of {', '.join(reading.others)} do not count" + (
+            f": {wanted.test} is measured" if wanted.test else ""
+        )
     if reading.unread:
         yield f"{reading.unread} rows of the table could not be read"
     if reading.unchecked:

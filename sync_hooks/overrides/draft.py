@@ -54,8 +54,9 @@ def with_object(
     """Merge an object into the one of the same kind and name, or append it."""
     key = (kind_of(patch), name_of(patch))
     if all((kind_of(known), name_of(known)) != key for known in objects):
-        base = {"metadata": {"labels": dict(labels)}} if labels else {}
-        return (*objects, merge_object(base, patch))
+        new = merge_object({}, patch)
+        own = {"labels": {**labels, **(new["metadata"].get("labels") or {})}} if labels else {}
+        return (*objects, {**new, "metadata": {**new["metadata"], **own}})
     return tuple(merge_object(known, patch) if (kind_of(known), name_of(known)) == key else known for known in objects)
 
 

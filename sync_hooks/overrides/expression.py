@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from sync_hooks.api.errors import cut
+
 VARIABLES = ("platform", "gpuArchitecture", "workloadKind", "topologyMode")
 NUMBER = "domainCount"
+LONGEST_MESSAGE = 160  # characters; the parser lists everything that it would have taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,7 @@ def evaluate(expression: str, values: Mapping[str, str | int]) -> bool | Express
     try:
         result = _environment().compile(expression).eval(data=dict(values))
     except RuntimeError as error:  # the runtime's own, for syntax and types
-        return ExpressionProblem(str(error).splitlines()[0])
+        return ExpressionProblem(cut(str(error).splitlines()[0], LONGEST_MESSAGE))
     value = result.value()
     if isinstance(value, bool):
         return value

@@ -101,7 +101,7 @@ def _nothing_found(state: State) -> str:
     excluded = state.selection.excluded
     if not excluded:
         return f"{looked_for}; none of the cluster's {len(state.nodes)} nodes matches"
-    return f"{looked_for}; {len(excluded)} targeted: {tell_excluded(excluded)}"
+    return f"{looked_for}; {len(excluded)} targeted, all left out: {tell_excluded(excluded)}"
 
 
 def _of_one_architecture(state: State) -> State:

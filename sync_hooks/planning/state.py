@@ -74,5 +74,8 @@ def tell_excluded(excluded: Mapping[str, str]) -> str:
     for name, reason in sorted(excluded.items()):
         by_reason.setdefault(reason, []).append(name)
     ordered = sorted(by_reason.items(), key=lambda item: (-len(item[1]), item[0]))
-    parts = [f"{len(names)} {reason} ({name_some(tuple(names))})" for reason, names in ordered[:MOST_REASONS]]
+    parts = [
+        f"{len(names)} node{'s' if len(names) > 1 else ''}: {reason} ({name_some(tuple(names))})"
+        for reason, names in ordered[:MOST_REASONS]
+    ]
     return "; ".join(parts) + ("; ..." if len(ordered) > MOST_REASONS else "")

@@ -129,7 +129,6 @@ class Cluster:
 
     def clean(self) -> None:
         """Remove all that this test made; pods first by force, else they would wait for nodes that are gone."""
-        self.kubectl("delete", "compositecontrollers", "--all")
         self.kubectl("delete", "namespace", self.namespace, "--wait=false")
         self.kubectl("delete", "stages.kwok.x-k8s.io", "--selector", f"{stages.MADE_BY_TEST}=true")
         self.apply(stages.complete(stages.RUN_SECONDS))

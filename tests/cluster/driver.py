@@ -25,6 +25,8 @@ from tests.cluster.live import LiveApi
 from tests.cluster.loop import Loop
 from tests.cluster.watching import LiveInformers
 
+DRIVER = "tests.cre.nvidia.com/driver"
+"""Label of a CompositeController that is some other driver's than the usual one: the driver's name."""
 WORKERS = 32
 DEFAULT_RESYNC_SECONDS = 1800.0
 
@@ -42,14 +44,15 @@ class _Running:
 
 
 class Driver:
-    """One process of Metacontroller: runs every stored CompositeController.
+    """One process of Metacontroller: runs the stored CompositeControllers whose label `DRIVER` is its name, or absent.
 
     Use it as a context; leaving it raises what went wrong inside. ``addresses`` says where Services of hooks really
     listen: ``name.namespace`` to ``host:port``.
     """
 
-    def __init__(self, kubeconfig: Path, addresses: Mapping[str, str] | None = None) -> None:
+    def __init__(self, kubeconfig: Path, addresses: Mapping[str, str] | None = None, *, name: str = "") -> None:
         self.traffic = Traffic()
+        self._name = name
         self._addresses = addresses or {}
         self._loop = Loop()
         self._api = LiveApi(kubeconfig)
@@ -76,6 +79,8 @@ class Driver:
     def _on_definition(self, change: Change) -> None:
         """Start a controller that is new, start it again when its spec changed, stop it when it is gone."""
         entry = change.entry
+        if entry.labels.get(DRIVER, "") != self._name:
+            return
         running = self._running.get(entry.name)
         if running and change.type != "DELETED" and running.spec == entry.obj["spec"]:
             return

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.cluster.cluster import Cluster
-from tests.cluster.driver import Driver
+from tests.cluster.driver import DRIVER, Driver
 from tests.cluster.hook_server import HookServer, serving
 
 GROUP = "tests.cre.nvidia.com"
@@ -26,8 +26,9 @@ def server(cluster: Cluster) -> Iterator[HookServer]:
 def driver(cluster: Cluster, server: HookServer) -> Iterator[Driver]:
     cluster.apply(widgets(), token("first"), composite_controller(cluster, "first"))
     cluster.kubectl("wait", "--for=condition=Established", f"crd/widgets.{GROUP}")
-    with Driver(cluster.kubeconfig, {"hooks.cre": f"127.0.0.1:{server.port}"}) as running:
+    with Driver(cluster.kubeconfig, {"hooks.cre": f"127.0.0.1:{server.port}"}, name="of-widgets") as running:
         yield running
+    cluster.kubectl("delete", "compositecontroller", "widgets")
 
 
 def widgets() -> dict[str, Any]:
@@ -62,7 +63,7 @@ def composite_controller(cluster: Cluster, token_name: str, *hooks: str) -> dict
     return {
         "apiVersion": "metacontroller.k8s.io/v1alpha1",
         "kind": "CompositeController",
-        "metadata": {"name": "widgets"},
+        "metadata": {"name": "widgets", "labels": {DRIVER: "of-widgets"}},
         "spec": {
             "generateSelector": True,
             "parentResource": {"apiVersion": f"{GROUP}/v1", "resource": "widgets"},

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from sync_hooks.admission.kinds.workloadrun import RUN_ADVICE, RUN_RULES
+from sync_hooks.admission.kinds.workloadrun import RUN_ADVICE, RUN_OBJECT_RULES, RUN_RULES
 from sync_hooks.admission.rules import KindRules
-from sync_hooks.admission.validation.overrides import belonging_errors
 from sync_hooks.api.limits import LONGEST_RUN_NAME
 from sync_hooks.api.workflow import WorkflowSpec
 
@@ -12,7 +11,7 @@ RULES = {
     "Workflow": KindRules(
         model=WorkflowSpec,
         rules=RUN_RULES,
-        object_rules=(belonging_errors,),
+        object_rules=RUN_OBJECT_RULES,
         advice=RUN_ADVICE,
         immutable=True,
         longest_name=LONGEST_RUN_NAME,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from sync_hooks.admission.defaulting import RUN_DEFAULTS
 from sync_hooks.admission.rules import Advice, KindRules, Rule
@@ -19,7 +19,6 @@ from sync_hooks.admission.validation.measurements import (
     goodput_errors,
 )
 from sync_hooks.admission.validation.orchestration import orchestration_advice, orchestration_errors, restart_advice
-from sync_hooks.admission.validation.overrides import belonging_errors, override_advice, override_errors
 from sync_hooks.admission.validation.resources import (
     image_errors,
     nic_errors,
@@ -31,8 +30,32 @@ from sync_hooks.admission.validation.scheduling import gang_errors, workload_lab
 from sync_hooks.admission.validation.target import target_advice, target_errors
 from sync_hooks.admission.validation.thresholds import threshold_errors
 from sync_hooks.admission.validation.volumes import mount_errors, volume_advice, volume_errors
+from sync_hooks.admission.value import Value
+from sync_hooks.api.errors import FieldError
 from sync_hooks.api.limits import LONGEST_RUN_NAME
 from sync_hooks.api.workloadrun import WorkloadRunSpec
+
+
+def override_errors(spec: Value) -> Iterable[FieldError]:
+    """Check every override; the rules for that are many, and imported for runs that have one."""
+    from sync_hooks.admission.validation import overrides
+
+    return overrides.override_errors(spec)
+
+
+def belonging_errors(root: Value) -> Iterable[FieldError]:
+    """Check that what overrides name is the run's own."""
+    from sync_hooks.admission.validation import overrides
+
+    return overrides.belonging_errors(root)
+
+
+def override_advice(spec: Value) -> Iterable[str]:
+    """Point at overrides that change nothing."""
+    from sync_hooks.admission.validation import overrides
+
+    return overrides.override_advice(spec)
+
 
 RUN_RULES: Mapping[str, tuple[Rule, ...]] = {
     "checkpoint": (checkpoint_errors,),
@@ -55,6 +78,7 @@ RUN_RULES: Mapping[str, tuple[Rule, ...]] = {
     "volumes": (list_shape("volumes", "Volume"), volume_errors),
     "workloadMetadata": (workload_label_errors,),
 }
+RUN_OBJECT_RULES: Mapping[str, tuple[Rule, ...]] = {"overrides": (belonging_errors,)}
 RUN_ADVICE: Mapping[str, tuple[Advice, ...]] = {
     "bandwidthMeasurement": (bandwidth_advice,),
     "checkpoint": (restart_advice,),
@@ -71,7 +95,7 @@ RULES = {
     "WorkloadRun": KindRules(
         model=WorkloadRunSpec,
         rules=RUN_RULES,
-        object_rules=(belonging_errors,),
+        object_rules=RUN_OBJECT_RULES,
         advice=RUN_ADVICE,
         defaults=RUN_DEFAULTS,
         immutable=True,

@@ -9,10 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
-
-import yaml
 
 from sync_hooks.admission.causes import invalid, required, unknown, wrong_type
 from sync_hooks.admission.value import Value
@@ -33,6 +30,10 @@ class OfficialField:
 @cache
 def official_types() -> Mapping[str, Mapping[str, OfficialField]]:
     """Load the table: fields by type and name."""
+    from importlib.resources import files  # wanted only where official types are
+
+    import yaml
+
     text = files("sync_hooks.admission.official").joinpath("types.yaml").read_text("utf-8")
     table: dict[str, dict[str, str]] = yaml.load(text, Loader=yaml.CSafeLoader)
     return {

@@ -8,7 +8,7 @@ from sync_hooks.admission.causes import duplicate, forbidden, invalid, required
 from sync_hooks.admission.validation.grammar import check, dns_subdomain, label_key, label_value
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
-from sync_hooks.cluster.nodes import LABEL_GPU_PRESENT
+from sync_hooks.api.target import LABEL_GPU_PRESENT
 
 ONLY_GPU_NODES = f"only nodes labelled {LABEL_GPU_PRESENT}=true are ever tested"
 

@@ -1,0 +1,109 @@
+"""The API server as far as certificates need it: JSON objects by path, and patches. Decides nothing.
+
+`Api` is what the rotator asks for; `ClusterApi` asks a real server with the pod's credentials, or a kubeconfig's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+MERGE = "application/merge-patch+json"
+STRATEGIC_MERGE = "application/strategic-merge-patch+json"
+APPLY = "application/apply-patch+yaml"
+FIELD_MANAGER = "workloadrun-certs"
+SECONDS = 10  # for one request; the next look comes anyway
+
+NOT_FOUND = 404
+CONFLICT = 409
+
+Object = dict[str, Any]
+
+
+class ApiError(Exception):
+    """The API server refused or could not be reached; ``status`` is 0 for the latter."""
+
+    def __init__(self, status: int, message: str) -> None:
+        """Keep the HTTP status and one line for people."""
+        super().__init__(message)
+        self.status = status
+
+
+class Api(Protocol):
+    """Requests about one object by its path. All raise ApiError."""
+
+    def get(self, path: str) -> Object:
+        """Read an object, or a list."""
+
+    def put(self, path: str, body: Object) -> Object:
+        """Replace an object; refused with 409 where it is not the version that was read."""
+
+    def patch(self, path: str, body: Object, content_type: str) -> Object:
+        """Change an object; refused with 409 where it is not the version that the patch names."""
+
+    def post(self, path: str, body: Object) -> Object:
+        """Create an object."""
+
+
+class ClusterApi:
+    """One API server, by the official client's configuration; it reads the pod's token anew before it ends."""
+
+    def __init__(self, kubeconfig: str | None = None) -> None:
+        import urllib3
+        from kubernetes import client, config
+
+        configuration = client.Configuration()
+        if kubeconfig:
+            config.load_kube_config(config_file=kubeconfig, client_configuration=configuration)
+        else:
+            config.load_incluster_config(client_configuration=configuration)
+        configuration.retries = False
+        self._client: Any = client.ApiClient(configuration)
+        self._host: str = configuration.host
+        self._refused: Any = client.ApiException
+        self._unreachable = urllib3.exceptions.HTTPError
+
+    def get(self, path: str) -> Object:
+        """Read an object, or a list."""
+        return self._request("GET", path)
+
+    def put(self, path: str, body: Object) -> Object:
+        """Replace an object."""
+        return self._request("PUT", f"{path}?fieldManager={FIELD_MANAGER}", body)
+
+    def patch(self, path: str, body: Object, content_type: str) -> Object:
+        """Change an object; an apply takes what it names from other managers."""
+        force = "&force=true" if content_type == APPLY else ""
+        return self._request("PATCH", f"{path}?fieldManager={FIELD_MANAGER}{force}", body, content_type)
+
+    def post(self, path: str, body: Object) -> Object:
+        """Create an object."""
+        return self._request("POST", path, body)
+
+    def _request(
+        self, method: str, path: str, body: Object | None = None, content_type: str = "application/json"
+    ) -> Object:
+        headers: dict[str, str] = {"Accept": "application/json", "Content-Type": content_type}
+        self._client.update_params_for_auth(headers, [], ["BearerToken"], path, method, body)
+        try:
+            response = self._client.rest_client.request(
+                method, self._host + path, headers=headers, body=body, _request_timeout=SECONDS
+            )
+            content: bytes = response.read()
+        except self._refused as error:
+            raise ApiError(error.status or 0, f"{method} {path}: {error.reason}") from error
+        except (OSError, self._unreachable) as error:
+            raise ApiError(0, f"{method} {path}: {error}") from error
+        if response.status >= 400:
+            raise ApiError(response.status, f"{method} {path}: {response.status} {_message(content)}")
+        found: Object = json.loads(content)
+        return found
+
+
+def _message(content: bytes) -> str:
+    try:
+        answer: Mapping[str, Any] = json.loads(content)
+        return str(answer.get("message", ""))[:300]
+    except (ValueError, AttributeError):
+        return content[:300].decode(errors="replace")

@@ -1,0 +1,93 @@
+"""Asks the replicas behind our Services whether they are as far as a rotation. Believes nothing but what it sees.
+
+A replica that cannot be reached is unknown: nobody else reaches it either, or a network policy keeps only us away.
+"""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import ssl
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from certs.api import Api, Object
+from certs.installation import Installation
+from certs.situation import Seen
+
+SECONDS = 2.0  # for one question to one replica
+NO_HOOK = "/hooks/none/none"  # who may not call is told so before there is any question of which hook
+UNAUTHORIZED = 401
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where one replica listens, and the name that it is called by."""
+
+    address: str
+    port: int
+    server_name: str
+
+
+def endpoints(api: Api, installation: Installation, *services: str) -> tuple[Endpoint, ...]:
+    """List the replicas of Services that are not on their way out, ready or not. Raises ApiError."""
+    return tuple(
+        Endpoint(address, port["port"], installation.server_name(service))
+        for service in services
+        for endpoint_slice in api.get(installation.slices_path(service))["items"]
+        for port in endpoint_slice.get("ports") or ()
+        if port.get("name") == "https"
+        for address in _addresses(endpoint_slice)
+    )
+
+
+def serving(replicas: Iterable[Endpoint], certificate: bytes) -> Seen:
+    """Tell whether all of them serve a certificate (PEM)."""
+    wanted = ssl.PEM_cert_to_DER_cert(certificate.decode("ascii", "replace"))
+    return _all(replicas, lambda endpoint: _served(endpoint) == wanted)
+
+
+def accepting(replicas: Iterable[Endpoint], token: str, trusted: bytes) -> Seen:
+    """Tell whether all of them accept a token; each must prove with a trusted CA who it is before it is shown."""
+    context = ssl.create_default_context(cadata=trusted.decode("ascii", "replace"))
+    return _all(replicas, lambda endpoint: _accepts(endpoint, token, context))
+
+
+def _all(replicas: Iterable[Endpoint], asks: Callable[[Endpoint], bool]) -> Seen:
+    found = Seen.ALL
+    for endpoint in replicas:
+        try:
+            if not asks(endpoint):
+                return Seen.NOT_ALL
+        except (OSError, http.client.HTTPException):
+            found = Seen.UNKNOWN
+    return found
+
+
+def _addresses(endpoint_slice: Object) -> list[str]:
+    items = endpoint_slice.get("endpoints") or []
+    return [item["addresses"][0] for item in items if not (item.get("conditions") or {}).get("terminating")]
+
+
+def _served(endpoint: Endpoint) -> bytes | None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # it is looked at, and nothing is told to it
+    with _connection(endpoint, context) as connection:
+        return connection.getpeercert(binary_form=True)
+
+
+def _accepts(endpoint: Endpoint, token: str, context: ssl.SSLContext) -> bool:
+    with _connection(endpoint, context) as connection:
+        client = http.client.HTTPConnection(endpoint.server_name, timeout=SECONDS)
+        client.sock = connection
+        client.request("POST", NO_HOOK, body=b"", headers={"Authorization": f"Bearer {token}"})
+        return client.getresponse().status != UNAUTHORIZED
+
+
+def _connection(endpoint: Endpoint, context: ssl.SSLContext) -> ssl.SSLSocket:
+    plain = socket.create_connection((endpoint.address, endpoint.port), timeout=SECONDS)
+    try:
+        return context.wrap_socket(plain, server_hostname=endpoint.server_name)
+    except OSError:
+        plain.close()
+        raise

@@ -1,0 +1,169 @@
+"""Which pod and container to read: by the JobSet's own account of its pods, never by the order of a list.
+
+Pods belong to a JobSet by its UID, not by name: anybody can write a label with a name. Between pods of one index the one
+that ended well wins, then one that runs, then the latest restart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from sync_hooks.api.observed import ContainerStatus, Facts, LiveObject, Metadata, Pod
+
+JOBSET_UID = "jobset.sigs.k8s.io/jobset-uid"
+REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
+JOB_INDEX = "jobset.sigs.k8s.io/job-index"
+RESTART_ATTEMPT = "jobset.sigs.k8s.io/restart-attempt"
+COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
+ANCESTOR_STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
+TRAINER = "trainer"
+USUAL_CONTAINER = "node"  # what Trainer calls the container that it fills in
+
+_PHASES = ("Succeeded", "Running", "Failed")
+
+
+class _IndexedJob(Facts, frozen=True):
+    completions: int | None = None
+    parallelism: int | None = None
+
+
+class _JobTemplate(Facts, frozen=True):
+    metadata: Metadata = Metadata()
+    spec: _IndexedJob = _IndexedJob()
+
+
+class _ReplicatedJob(Facts, frozen=True):
+    name: str = ""
+    replicas: int = 1
+    template: _JobTemplate = _JobTemplate()
+
+    @property
+    def completions(self) -> int:
+        spec = self.template.spec
+        return spec.completions if spec.completions is not None else spec.parallelism or 1
+
+    @property
+    def is_trainer(self) -> bool:
+        return (self.template.metadata.labels or {}).get(ANCESTOR_STEP) == TRAINER
+
+
+class _JobSetSpec(Facts, frozen=True):
+    replicated_jobs: tuple[_ReplicatedJob, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A container's log. ``started_at`` is RFC 3339; ``restart`` numbers the JobSet's restarts."""
+
+    pod: str
+    container: str
+    finished: bool
+    started_at: str | None
+    restart: int
+
+
+@dataclass(frozen=True, slots=True)
+class NotThere:
+    """There is no log to read, and why. ``gone`` tells that there will be none any more once the workload has ended."""
+
+    reason: str
+    message: str
+    gone: bool = False
+
+
+def sources(
+    pods: Sequence[Pod], jobset: LiveObject, replicated_job: str | None, container: str | None, ends: Sequence[str]
+) -> tuple[Source, ...] | NotThere:
+    """Find the log at each end (``first`` or ``last``) of a replicatedJob, once where two ends are one pod."""
+    chosen = _replicated_job(jobset, replicated_job) or _labelled(pods, jobset, replicated_job)
+    if chosen is None:
+        wanted = f"replicatedJob {replicated_job}" if replicated_job else f"replicatedJob labelled {ANCESTOR_STEP}"
+        return NotThere("ReplicatedJobNotFound", f"JobSet {jobset.metadata.name} has no {wanted}")
+    own = [pod for pod in pods if _is_of(pod, jobset, chosen.name)]
+    if not own:
+        return NotThere("PodNotFound", f"replicatedJob {chosen.name} has no pods", gone=True)
+    found: dict[str, Source] = {}
+    for end in ends:
+        source = _source(_at(own, chosen, end), container)
+        if isinstance(source, NotThere):
+            return source
+        found.setdefault(source.pod, source)
+    return tuple(found.values())
+
+
+def _replicated_job(jobset: LiveObject, name: str | None) -> _ReplicatedJob | None:
+    try:
+        jobs = msgspec.convert(jobset.spec, _JobSetSpec).replicated_jobs
+    except msgspec.ValidationError:
+        return None
+    return next((job for job in jobs if (job.name == name if name else job.is_trainer)), None)
+
+
+def _labelled(pods: Sequence[Pod], jobset: LiveObject, name: str | None) -> _ReplicatedJob | None:
+    """Go by the pods' own labels where the JobSet does not tell; JobSet itself labels only Jobs with the ancestor."""
+    known = [
+        pod
+        for pod in pods
+        if pod.labels.get(ANCESTOR_STEP) == TRAINER and _is_of(pod, jobset, pod.labels.get(REPLICATED_JOB, ""))
+    ]
+    if name or not known:
+        return None
+    count = max(_number(pod, COMPLETION_INDEX) for pod in known) + 1
+    template = _JobTemplate(spec=_IndexedJob(completions=count))
+    return _ReplicatedJob(name=min(pod.labels[REPLICATED_JOB] for pod in known), template=template)
+
+
+def _is_of(pod: Pod, jobset: LiveObject, replicated_job: str) -> bool:
+    uid = jobset.metadata.uid
+    return bool(uid) and pod.labels.get(JOBSET_UID) == uid and pod.labels.get(REPLICATED_JOB) == replicated_job
+
+
+def _at(pods: Sequence[Pod], job: _ReplicatedJob, end: str) -> Pod | None:
+    """Return the pod at one end; the last one is known by its number, not by what has been made so far."""
+    index = min(_index(pod, job) for pod in pods) if end == "first" else job.replicas * job.completions - 1
+    return min((pod for pod in pods if _index(pod, job) == index), key=_preference, default=None)
+
+
+def _index(pod: Pod, job: _ReplicatedJob) -> int:
+    return _number(pod, JOB_INDEX) * job.completions + _number(pod, COMPLETION_INDEX)
+
+
+def _preference(pod: Pod) -> tuple[int, int, tuple[int, ...], str]:
+    phase = _PHASES.index(pod.status.phase) if pod.status.phase in _PHASES else len(_PHASES)
+    newest_first = tuple(-ord(letter) for letter in pod.metadata.creation_timestamp or "")
+    return phase, -_number(pod, RESTART_ATTEMPT), newest_first, pod.name
+
+
+def _source(pod: Pod | None, container: str | None) -> Source | NotThere:
+    if pod is None:
+        return NotThere("PodNotFound", "the pod whose log is read does not exist", gone=True)
+    names = [item.name for item in pod.spec.containers]
+    name = container or _usual(names)
+    if name not in names:
+        return NotThere("ContainerNotFound", f"pod {pod.name} has no container {name}; it has {', '.join(names)}")
+    status = next((item for item in pod.status.container_statuses if item.name == name), ContainerStatus())
+    running, terminated = status.state.running, status.state.terminated
+    if pod.status.phase not in _PHASES or not (running or terminated):
+        why = status.state.waiting.reason if status.state.waiting else pod.status.phase
+        return NotThere("PodNotStarted", f"container {name} of pod {pod.name} is not started: {why or 'no status yet'}")
+    return Source(
+        pod=pod.name,
+        container=name,
+        finished=terminated is not None or pod.status.phase != "Running",
+        started_at=terminated.started_at if terminated else running.started_at if running else None,
+        restart=_number(pod, RESTART_ATTEMPT),
+    )
+
+
+def _usual(names: Sequence[str]) -> str:
+    if USUAL_CONTAINER in names or not names:
+        return USUAL_CONTAINER
+    return names[0]
+
+
+def _number(pod: Pod, label: str) -> int:
+    text = pod.labels.get(label, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else 0  # noqa: PLR2004 - digits of an int32
