@@ -10,9 +10,6 @@ from certs.situation import Action, Decision, Seen, Situation, Track
 
 CLOCK_SKEW = timedelta(minutes=1)  # between replicas: a stamp may come from a clock that is ahead
 
-ANNOUNCING = (Stage.PUBLISHING, Stage.PUBLISHED)
-"""The stages in which the next one is only made known; in the other two it is in use."""
-
 
 def go_on(track: Track, stage: Stage, progress: Progress, seen: Seen, situation: Situation) -> Decision | None:
     """Take a rotation one stage on, where its time has come, or a step back, where somebody is behind after all."""

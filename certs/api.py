@@ -12,7 +12,7 @@ from typing import Any, Protocol
 MERGE = "application/merge-patch+json"
 STRATEGIC_MERGE = "application/strategic-merge-patch+json"
 APPLY = "application/apply-patch+yaml"
-FIELD_MANAGER = "workloadrun-certs"
+FIELD_MANAGER = "workloadrun"
 SECONDS = 10  # for one request; the next look comes anyway
 
 NOT_FOUND = 404
@@ -55,9 +55,9 @@ class ClusterApi:
 
         configuration = client.Configuration()
         if kubeconfig:
-            config.load_kube_config(config_file=kubeconfig, client_configuration=configuration)
+            config.load_kube_config(config_file=kubeconfig, client_configuration=configuration)  # type: ignore[no-untyped-call]
         else:
-            config.load_incluster_config(client_configuration=configuration)
+            config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
         configuration.retries = False
         self._client: Any = client.ApiClient(configuration)
         self._host: str = configuration.host

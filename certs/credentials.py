@@ -38,6 +38,10 @@ class Stage(StrEnum):
     """All are known to use it; the old one is still accepted."""
 
 
+ANNOUNCING = (Stage.PUBLISHING, Stage.PUBLISHED)
+USING = (Stage.SWITCHING, Stage.SWITCHED)
+
+
 @dataclass(frozen=True, slots=True)
 class Progress:
     """When a rotation began to publish or to switch, and when that was seen to have reached everybody."""

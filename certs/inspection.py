@@ -81,6 +81,12 @@ def due(certificate: bytes, fraction: float, now: datetime) -> Fault | None:
     return Fault(Reason.DUE, f"it ends at {_stamp(end)} and was to be renewed from {_stamp(renew_at)}")
 
 
+def ended(certificate: bytes, now: datetime) -> bool:
+    """Tell whether a certificate is over, or is none."""
+    found = load(certificate)
+    return found is None or now >= found.not_valid_after_utc
+
+
 def load(certificate: bytes) -> x509.Certificate | None:
     """Read the first certificate of a PEM text, None where there is none."""
     try:

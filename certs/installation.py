@@ -1,4 +1,4 @@
-"""What the chart installed, by name: the Secret, who trusts what is in it, and who serves it. Only paths are made here."""
+"""What the chart installed, by name: the Secret, who trusts what is in it, and who serves it. Makes only paths."""
 
 from __future__ import annotations
 
@@ -58,7 +58,9 @@ class Installation:
     def clients(self) -> tuple[Client, ...]:
         """Everything that must know the CA, by name: nothing else is ever touched."""
         webhooks = "/apis/admissionregistration.k8s.io/v1"
-        kinds = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations") if self.webhook_configuration else ()
+        kinds = (
+            ("mutatingwebhookconfigurations", "validatingwebhookconfigurations") if self.webhook_configuration else ()
+        )
         paths = [f"{webhooks}/{kind}/{self.webhook_configuration}" for kind in kinds]
         controllers = "/apis/metacontroller.k8s.io/v1alpha1/compositecontrollers"
         return (

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from certs.advance import ANNOUNCING, go_on
+from certs.advance import go_on
 from certs.authority import KeyPair
-from certs.credentials import Stage
+from certs.credentials import ANNOUNCING, Stage
 from certs.inspection import Fault, Reason, authority_fault, due, load, serving_fault
 from certs.situation import Action, Decision, Seen, Situation, Track
 

@@ -6,18 +6,32 @@ A replica that cannot be reached is unknown: nobody else reaches it either, or a
 from __future__ import annotations
 
 import http.client
+import logging
 import socket
 import ssl
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
-from certs.api import Api, Object
+from certs.api import Api, ApiError, Object
 from certs.installation import Installation
 from certs.situation import Seen
 
 SECONDS = 2.0  # for one question to one replica
 NO_HOOK = "/hooks/none/none"  # who may not call is told so before there is any question of which hook
 UNAUTHORIZED = 401
+
+log = logging.getLogger(__name__)
+
+
+class Replicas(Protocol):
+    """The pods behind our two Services."""
+
+    def serving(self, certificate: bytes) -> Seen:
+        """Tell whether all of them serve a certificate (PEM)."""
+
+    def accepting(self, token: str, trusted: bytes) -> Seen:
+        """Tell whether those of the hooks accept a token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +43,40 @@ class Endpoint:
     server_name: str
 
 
-def endpoints(api: Api, installation: Installation, *services: str) -> tuple[Endpoint, ...]:
-    """List the replicas of Services that are not on their way out, ready or not. Raises ApiError."""
-    return tuple(
-        Endpoint(address, port["port"], installation.server_name(service))
-        for service in services
-        for endpoint_slice in api.get(installation.slices_path(service))["items"]
-        for port in endpoint_slice.get("ports") or ()
-        if port.get("name") == "https"
-        for address in _addresses(endpoint_slice)
-    )
+@dataclass(frozen=True, slots=True)
+class ServiceReplicas:
+    """The pods as the API server's EndpointSlices list them; ready or not, but for those on their way out."""
+
+    api: Api
+    installation: Installation
+
+    def serving(self, certificate: bytes) -> Seen:
+        """Tell whether all of them serve a certificate (PEM)."""
+        services = (self.installation.admission_service, self.installation.hooks_service)
+        return self._ask(services, lambda endpoints: serving(endpoints, certificate))
+
+    def accepting(self, token: str, trusted: bytes) -> Seen:
+        """Tell whether those of the hooks accept a token."""
+        services = (self.installation.hooks_service,)
+        return self._ask(services, lambda endpoints: accepting(endpoints, token, trusted))
+
+    def _ask(self, services: Iterable[str], question: Callable[[list[Endpoint]], Seen]) -> Seen:
+        try:
+            return question([endpoint for service in services for endpoint in self._endpoints(service)])
+        except (ApiError, ValueError) as error:  # ValueError: a certificate of somebody else that cannot be read
+            log.warning("the replicas cannot be asked: %s", error)
+            return Seen.UNKNOWN
+
+    def _endpoints(self, service: str) -> list[Endpoint]:
+        slices = self.api.get(self.installation.slices_path(service))["items"]
+        name = self.installation.server_name(service)
+        return [
+            Endpoint(address, port["port"], name)
+            for endpoint_slice in slices
+            for port in endpoint_slice.get("ports") or ()
+            if port.get("name") == "https"
+            for address in _addresses(endpoint_slice)
+        ]
 
 
 def serving(replicas: Iterable[Endpoint], certificate: bytes) -> Seen:

@@ -1,39 +1,35 @@
-"""One look at everything, and what follows from it. Every replica of admission takes it again and again, none leads.
+"""One look at everything, and what follows from it. Every replica of admission takes it again and again; none leads.
 
-Order: read who trusts what, then the Secret, decide, write the Secret, tell those who trust, serve. Writes name the
-version that was read, and clients are read before the Secret: so a replica that is late is refused, and can never take
-back what another has done after it.
+Order: observe, decide, write the Secret, tell those who trust, serve. Every write names the version that was read, so
+of several replicas one is first and the others look again.
 """
 
 from __future__ import annotations
 
 import base64
-import binascii
-import hashlib
 import logging
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 
 from certs import files
-from certs.api import CONFLICT, MERGE, NOT_FOUND, STRATEGIC_MERGE, Api, ApiError, Object
-from certs.bundle import TokenReference, bundle, controller_patch, shows, webhook_patch
+from certs.announcement import announce
+from certs.api import CONFLICT, MERGE, STRATEGIC_MERGE, Api, ApiError
+from certs.authority import KeyPair
 from certs.changes import changed
-from certs.credentials import Credentials, Stage, is_ours, read, write
-from certs.inspection import Reason
-from certs.installation import Client, ClientKind, Installation
+from certs.credentials import Credentials, is_ours, read, write
+from certs.inspection import Reason, ended
+from certs.installation import ClientKind, Installation
+from certs.observation import ROTATE, Observation, facts, observe, patch_of
 from certs.policy import decide
-from certs.replicas import Endpoint, accepting, endpoints, serving
+from certs.replicas import Replicas
 from certs.settings import Settings
-from certs.situation import Action, Decision, Facts, Seen, Situation
+from certs.situation import Decision, Situation
 
-ROTATE = "cre.nvidia.com/rotate"
-"""An annotation of the Secret that asks for a rotation now; its value does not matter, and it is removed."""
-MOST_ATTEMPTS = 5  # of one look, where another replica was faster
+MOST_ATTEMPTS = 5  # at one look, where other replicas are faster
 
 log = logging.getLogger(__name__)
-
-Live = list[tuple[Client, Object]]
 
 
 @dataclass(slots=True)
@@ -43,31 +39,75 @@ class Rotator:
     api: Api
     installation: Installation
     settings: Settings
+    replicas: Replicas
     clock: Callable[[], datetime]
-    replicas: Callable[[Iterable[str]], tuple[Endpoint, ...]] | None = None
-    """Finds the replicas of Services; unset asks the API server."""
-    _remembered: Credentials | None = None
-    _told: dict[str, str] = field(default_factory=dict)
+    remembered: Credentials | None = None
 
-    def look(self) -> None:
-        """Look once, again where another replica was faster. Raises ApiError, and whatever was begun is taken up later."""
-        for attempt in range(MOST_ATTEMPTS):
+    def look(self) -> bool:
+        """Look once, and again where another replica was faster; tell whether anything was decided.
+
+        Raises ApiError: what was not done is done at the next look.
+        """
+        for _ in range(MOST_ATTEMPTS - 1):
             try:
                 return self._look()
             except ApiError as error:
-                if error.status != CONFLICT or attempt == MOST_ATTEMPTS - 1:
+                if error.status != CONFLICT:
                     raise
-        return None
+        return self._look()
 
-    def _look(self) -> None:
+    def _look(self) -> bool:
         now = self.clock()
-        clients, complete = self._read_clients()
-        secret = self.api.get(self.installation.secret_path)
-        data = _data(secret)
-        situation = Situation(read(data), self._facts(read(data), secret, clients, complete), self.settings, now)
+        observation = observe(self.api, self.installation)
+        found = read(observation.data)
+        known = facts(self.installation, observation, found, self.replicas, self.remembered)
+        situation = Situation(found, known, self.settings, now)
         decisions = decide(situation)
         credentials = changed(situation, decisions)
-        self._write(secret, data, credentials, decisions, now)
-        self._remembered = credentials
-        self._publish(clients, credentials)
-        self._serve(credentials)
+        self._write(observation, credentials, decisions)
+        announce(self.api, self.installation, observation.secret, decisions, now)
+        self.remembered = credentials
+        refused = self._publish(observation, credentials)
+        if self.installation.folder and credentials.certificates.serving:
+            self._serve(self.installation.folder, credentials.certificates.serving, refused, now)
+        if refused:
+            raise refused[0]
+        return bool(decisions)
+
+    def _write(self, observation: Observation, credentials: Credentials, decisions: tuple[Decision, ...]) -> None:
+        """Write the Secret where it is to change; keys and annotations that are not ours stay."""
+        ours = {key: value for key, value in observation.data.items() if is_ours(key)}
+        data = write(credentials)
+        if data == ours:
+            return
+        if not decisions:
+            log.warning("the Secret was put right: it had been written by somebody else")
+        others = {key: value for key, value in observation.data.items() if key not in ours}
+        metadata = dict(observation.secret["metadata"])
+        if any(decision.reason is Reason.ASKED for decision in decisions):
+            metadata["annotations"] = {k: v for k, v in metadata["annotations"].items() if k != ROTATE}
+        encoded = {key: base64.b64encode(value).decode() for key, value in sorted({**others, **data}.items())}
+        self.api.put(self.installation.secret_path, {**observation.secret, "metadata": metadata, "data": encoded})
+
+    def _publish(self, observation: Observation, credentials: Credentials) -> list[ApiError]:
+        """Tell every client what it does not know yet, and return what went wrong: one that refuses stops no other."""
+        refused = []
+        for client, live in observation.clients:
+            patch = patch_of(client, live, self.installation, credentials)
+            if patch is None:
+                continue
+            content_type = STRATEGIC_MERGE if client.kind is ClientKind.WEBHOOKS else MERGE
+            try:
+                self.api.patch(client.path, patch, content_type)
+                log.info("%s was told whom to trust", client.path)
+            except ApiError as error:
+                refused.append(error)
+        return refused
+
+    def _serve(self, folder: Path, serving: KeyPair, refused: list[ApiError], now: datetime) -> None:
+        """Hand the certificate to the server, unless a client may not trust it yet and the old one still does."""
+        old = files.stored(folder)
+        if refused and old and not ended(old.certificate, now):
+            log.warning("the certificate in use is kept: not everybody was told about the new one")
+        elif files.store(folder, serving):
+            log.info("the server has another certificate")

@@ -1,92 +1,165 @@
 """The story of a GoodputMeasurement: logs read on from sample to sample, attempt by attempt, to the end of the Job.
 
-Order: a complete one is left alone; nothing is read before a sample is due; Job, profile and pods are found; the logs of
-the current attempt are read on, to their end once it has ended. What an attempt showed is summed up when it is over, so
-that nothing has to be reset; when no other can follow, the sums are final.
+Order: a complete one is left alone; nothing is read before a sample is due; Job, profile and pods are found; the logs
+of the current attempt are read on, to their end once it has ended. What an attempt showed is summed up when it is over,
+so that nothing has to be reset; when no other can follow, the sums are final.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import datetime
 
-from sync_hooks.api.conditions import COMPLETE, FAILED, SUCCEEDED, is_true
-from sync_hooks.api.goodputmeasurement import EarlierRuns, GoodputMeasurementSpec, GoodputMeasurementStatus
+from sync_hooks.api.conditions import SUCCEEDED
+from sync_hooks.api.goodputmeasurement import (
+    EarlierRuns,
+    GoodputMeasurementSpec,
+    GoodputMeasurementStatus,
+    GoodputRun,
+)
 from sync_hooks.api.logprofile import WorkerStrategy
 from sync_hooks.api.observed import Log
 from sync_hooks.api.request import Request
-from sync_hooks.api.status import read_status
 from sync_hooks.api.sync import Answer, Observed, Reads, Result, Unreadable
 from sync_hooks.api.time import rfc3339
-from sync_hooks.measurements import sampling
-from sync_hooks.measurements.attempts import Attempts, cursors, finish, on_attempt, read_pages, shown
-from sync_hooks.measurements.page import page_bytes, since, widen
+from sync_hooks.measurements import answering, sampling
+from sync_hooks.measurements.attempts import Attempts, cursors, finish, is_of, on_attempt, read_pages, shown
+from sync_hooks.measurements.page import widen
 from sync_hooks.measurements.pods import NotThere
-from sync_hooks.measurements.profile import CompiledProfile
+from sync_hooks.measurements.sample import Sample as AnySample
 from sync_hooks.measurements.subject import Gone, JobState, Logs, find_job, find_logs
 
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """One sync that is due: the request and what it was parsed to, with the status as it will be answered."""
-
-    request: Request
-    spec: GoodputMeasurementSpec
-    status: GoodputMeasurementStatus
-    observed: Observed
-    now: datetime
-
-    def having(self, **update: object) -> Sample:
-        """Return the sample with fields of its status replaced."""
-        return replace(self, status=self.status.model_copy(update=update))
-
-    @property
-    def attempts(self) -> Attempts:
-        """The attempts so far."""
-        return Attempts(self.status.run, self.status.earlier or EarlierRuns())
+Sample = AnySample[GoodputMeasurementSpec, GoodputMeasurementStatus]
 
 
 def sync(request: Request, observed: Observed, now: datetime) -> Answer:
     """Answer one sync of a GoodputMeasurement."""
-    status = read_status(GoodputMeasurementStatus, request.parent.status)
-    if is_true(status.conditions or (), COMPLETE) or request.parent.metadata.deletion_timestamp:
-        return sampling.unchanged(request)
-    spec = sampling.read_spec(GoodputMeasurementSpec, request.parent.spec)
-    if isinstance(spec, str):
-        return sampling.answer(request, sampling.measuring(status, "False", sampling.INVALID_SPEC, spec, now))
-    left = sampling.seconds_left(status.last_sample_time, sampling.interval(spec.sample_interval), now)
-    if left > 0:
-        return sampling.unchanged(request, left)
-    reads = sampling.first_reads(request, spec)
-    if any(read not in observed for read in reads):
-        return Reads(reads)
-    return _of_job(Sample(request, spec, status, observed, now))
+    sample = sampling.begin(request, GoodputMeasurementSpec, GoodputMeasurementStatus, observed, now)
+    return _of_job(sample) if isinstance(sample, AnySample) else sample
 
 
 def _of_job(sample: Sample) -> Answer:
-    namespace, status = sample.request.parent.metadata.namespace, sample.status
-    job = find_job(namespace, sample.spec.job_ref.name, status.job_uid, sample.observed)
+    status = sample.status
+    job = find_job(sample.namespace, sample.spec.job_ref.name, status.job_uid, sample.observed)
     if isinstance(job, Unreadable):
-        return sampling.unchanged(sample.request, sampling.WAITING_RESYNC_SECONDS)
+        return answering.wait(sample, job)
+    if isinstance(job, Gone) and status.job_uid is None:
+        return answering.wait(sample, NotThere("JobNotFound", job.message))
     if isinstance(job, Gone):
-        missing = NotThere("JobNotFound", job.message)
-        return _wait(sample, missing) if status.job_uid is None else _give_up(sample, None, job.message)
-    seen = sampling.end_seen(status.end_seen_time, sample.now) if job.ended else None
-    sample = sample.having(job_uid=job.uid, end_seen_time=seen)
-    run = status.run
-    if run is not None and run.finished and run.workload_uid.startswith(job.workload_uid) and job.ended:
-        return _complete(sample, job) if job.final else _await_attempt(sample)
+        return _give_up(sample, None, job.message)
+    seen = answering.end_seen(status.end_seen_time, sample.now) if job.ended else None
+    sample = _on_attempt(sample, job.workload_uid).having(job_uid=job.uid, end_seen_time=seen)
+    run = sample.status.run
+    if run is not None and run.finished and job.ended:
+        return _conclude(sample, job)
     return _of_logs(sample, job)
 
 
+def _on_attempt(sample: Sample, workload_uid: str, restart: int = 0) -> Sample:
+    """Turn to the Job's current attempt; one that is new sums up the one before."""
+    attempts = _attempts(sample)
+    if workload_uid and (restart or attempts.run is None or not is_of(attempts.run, workload_uid)):
+        attempts = on_attempt(attempts, f"{workload_uid}/{restart}" if restart else workload_uid)
+    return sample.having(
+        run=attempts.run,
+        earlier=attempts.earlier if attempts.earlier != EarlierRuns() else None,
+        workload_uid=workload_uid or None,
+    )
+
+
 def _of_logs(sample: Sample, job: JobState) -> Answer:
-    namespace, profile = sample.request.parent.metadata.namespace, sample.spec.log_profile_ref
-    logs = find_logs(namespace, job, profile, "training_step", _ends, sample.observed)
+    profile = sample.spec.log_profile_ref
+    logs = find_logs(sample.namespace, job, profile, "training_step", _ends, sample.observed)
     if isinstance(logs, Reads):
         return logs
     if not isinstance(logs, Logs):
         return _without_logs(sample, job, logs)
-    restart = logs.sources[0].restart
-    attempts = on_attempt(sample.attempts, job.workload_uid + (f"/{restart}" if restart else ""))
-    sample = sample.having(run=attempts.run, earlier=attempts.earlier, workload_uid=job.workload_uid)
-    ...
+    sample = _on_attempt(sample, job.workload_uid, logs.sources[0].restart)
+    reads = sampling.log_reads(sample.namespace, logs.sources, cursors(sample.status.run, len(logs.sources)))
+    pages = sampling.pages(reads, sample.observed)
+    if isinstance(pages, Reads):
+        return pages
+    if isinstance(pages, Unreadable):
+        return _without_logs(sample, job, pages)
+    return _read(sample, job, logs, pages)
+
+
+def _attempts(sample: Sample) -> Attempts:
+    return Attempts(sample.status.run, sample.status.earlier or EarlierRuns())
+
+
+def _ends(strategy: WorkerStrategy) -> tuple[str, ...]:
+    """Return where the lifecycle is printed, and where the steps are."""
+    if strategy.type == "Single":
+        return ("first",)
+    return (strategy.lifecycle_pod or "first", strategy.training_step_pod or "first")
+
+
+def _read(sample: Sample, job: JobState, logs: Logs, pages: tuple[Log, ...]) -> Answer:
+    """Read on from the last sample, and to the end once there is one."""
+    positions = cursors(sample.status.run, len(pages))
+    run = sample.status.run or GoodputRun(workload_uid=job.workload_uid)
+    run, windows = read_pages(run, pages, logs.profile, ended=job.ended, now=sample.now)
+    pairs = zip(windows, positions, strict=True)
+    hopeless = any(window.stuck and widen(position) is None for window, position in pairs)
+    sample = sample.having(run=run, log_interval=logs.profile.log_interval)
+    if not job.ended:
+        more = any(page.truncated for page in pages) and not hopeless
+        return _go_on(_shown(sample, sample.now, failed=False), logs, more=more)
+    if hopeless:
+        return _give_up(sample, job, "the logs cannot be read in pages")
+    if all(window.last for window in windows):
+        return _conclude(sample.having(run=finish(run, job.end)), job)
+    return answering.pend(sample, "the finished logs are being read", again=answering.NEXT_PAGE_RESYNC_SECONDS)
+
+
+def _go_on(sample: Sample, logs: Logs, *, more: bool) -> Result:
+    """Answer while the workload runs; a page that was cut is followed by the next one at once."""
+    sample = sample.having(start_time=sample.status.start_time or rfc3339(sample.now))
+    if not more:
+        sample = sample.having(last_sample_time=rfc3339(sample.now))
+    message = f"reading {' and '.join(source.pod for source in logs.sources)}"
+    status = answering.measuring(sample.status, "True", answering.JOB_RUNNING, message, sample.now)
+    seconds = answering.NEXT_PAGE_RESYNC_SECONDS if more else sampling.interval(sample.spec.sample_interval)
+    return answering.answer(sample.request, status, seconds)
+
+
+def _shown(sample: Sample, until: datetime, *, failed: bool) -> Sample:
+    return sample.having(**shown(_attempts(sample), until, failed=failed))
+
+
+def _without_logs(sample: Sample, job: JobState, problem: NotThere | Unreadable) -> Answer:
+    """Wait while there is something to wait for, and end with a reason when there is not."""
+    if not job.ended:
+        return answering.wait(sample, problem)
+    message = problem.message if isinstance(problem, NotThere) else problem.reason
+    if not answering.is_hopeless(sample, job, problem):
+        return answering.pend(sample, message, again=answering.WAITING_RESYNC_SECONDS)
+    if job.phase == SUCCEEDED:
+        return _give_up(sample, job, message)
+    run = sample.status.run
+    return _conclude(sample.having(run=finish(run, job.end) if run else None), job)
+
+
+def _conclude(sample: Sample, job: JobState) -> Answer:
+    """Sum up an attempt that is over; end unless another may follow."""
+    failed = job.phase != SUCCEEDED
+    sample = _shown(sample, job.end or sample.now, failed=failed)
+    if not job.final:
+        return answering.wait(sample, NotThere("AttemptFailed", "another attempt may follow"))
+    steps = sample.status.highest_step
+    if failed:
+        seen = "no training step was seen" if steps is None else f"training had reached step {steps}"
+        return _end(sample, job, answering.JOB_FAILED, f"the Job failed; {seen}")
+    if steps is None:
+        return _end(sample, job, answering.NO_DATA, "the log holds no training step")
+    return _end(sample, job, answering.JOB_SUCCEEDED, f"training reached step {steps}")
+
+
+def _give_up(sample: Sample, job: JobState | None, message: str) -> Answer:
+    """End without the last lines. Figures go: nothing is judged by numbers that may be incomplete."""
+    sample = sample.having(result=None, avg_step_time_sec=None, avg_tflops_per_gpu=None)
+    return _end(sample, job, answering.LOGS_UNAVAILABLE, message)
+
+
+def _end(sample: Sample, job: JobState | None, reason: str, message: str) -> Answer:
+    return answering.end(sample.having(run=None, earlier=None), job, reason, message)

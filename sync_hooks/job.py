@@ -11,39 +11,24 @@ from datetime import datetime
 
 from pydantic import ValidationError
 
-from sync_hooks.api.conditions import FAILED, IN_PROGRESS, SUCCEEDED, is_true
-from sync_hooks.api.duration import parse_duration
+from sync_hooks.api.conditions import FAILED, SUCCEEDED, is_true
 from sync_hooks.api.job import JobSpec, JobStatus
 from sync_hooks.api.model import ObjectReference
 from sync_hooks.api.names import train_job_name
 from sync_hooks.api.request import TRAIN_JOB, Request, TrainJobChild
 from sync_hooks.api.status import read_status
-from sync_hooks.api.sync import Answer, GetObject, ListPods, Observed, Reads, Result, Unreadable
-from sync_hooks.api.time import parse_rfc3339, rfc3339
+from sync_hooks.api.sync import Answer, GetObject, ListNodes, ListPods, Observed, Read, Reads, Result, Unreadable
+from sync_hooks.api.time import rfc3339
 from sync_hooks.execution.answers import UNREADABLE_RESYNC_SECONDS, keep
-from sync_hooks.execution.blame import TIMED_OUT, WORKLOAD_FAILED
+from sync_hooks.execution.blame import WORKLOAD_FAILED
 from sync_hooks.execution.job_answer import answer, enter, fail
 from sync_hooks.execution.job_launch import JOBSET_API_VERSION, WORKLOAD_DELETED, launch
+from sync_hooks.execution.job_restart import begin_restart, go_on, is_restarting, may_restart
 from sync_hooks.execution.job_settle import settle
 from sync_hooks.execution.job_teardown import tear_down
+from sync_hooks.execution.job_watch import pending, watch
 from sync_hooks.execution.phase import FAILED as PHASE_FAILED
-from sync_hooks.execution.phase import (
-    PENDING,
-    RUNNING,
-    Workload,
-    belongs,
-    ended,
-    own_pods,
-    suspended,
-    terminal_condition,
-    under_way,
-)
-from sync_hooks.execution.waiting import wait, waited
-
-DEFAULT_TIMEOUT_SECONDS = 24 * 3600
-POLL_SECONDS = 15  # pods tell no hook that they start
-RUNNING_POLL_SECONDS = 60
-UNSCHEDULABLE_GRACE_SECONDS = 300  # schedulers need a while; before that it is no news
+from sync_hooks.execution.phase import PENDING, Workload, belongs, ended, own_pods, suspended, terminal_condition
 
 
 def sync(request: Request, observed: Observed, now: datetime) -> Answer:
@@ -59,6 +44,8 @@ def sync(request: Request, observed: Observed, now: datetime) -> Answer:
         return fail(request, final, "InvalidSpec", "; ".join(problems), now)
     if is_true(status.conditions or (), SUCCEEDED, FAILED):
         return settle(request, spec, status, observed, now)
+    if is_restarting(status):
+        return go_on(request, spec, status, now)
     train_job = _train_job(request, status)
     if train_job is None:
         return launch(request, spec, status, observed, now)
@@ -82,21 +69,23 @@ def _follow(
         return fail(request, status, WORKLOAD_DELETED, text, now)
     status = status.model_copy(update={"workload_ref": _reference(train_job)})
     if train_job.spec.suspend and terminal_condition(train_job) is None:
-        return _pending(request, status, suspended(train_job), now)
+        return pending(request, status, suspended(train_job), now)
     jobset = GetObject(JOBSET_API_VERSION, "JobSet", train_job.name, request.parent.metadata.namespace)
     pods = ListPods(request.parent.metadata.namespace, train_job.name)
-    wanted = (jobset,) if terminal_condition(train_job) else (jobset, pods)
+    nodes = ListNodes()
+    watched = (jobset, pods, nodes) if spec.node_health_monitor else (jobset, pods)
+    wanted: tuple[Read, ...] = (jobset,) if terminal_condition(train_job) else watched
     if any(read not in observed for read in wanted):
         return Reads(wanted)
-    if any(isinstance(observed[read], Unreadable) for read in wanted):
+    if any(isinstance(observed[read], Unreadable) for read in wanted if read != nodes):
         return keep(request, UNREADABLE_RESYNC_SECONDS)
     condition = terminal_condition(train_job)
     if condition is not None and belongs(observed[jobset], train_job):
-        return _end(request, status, ended(condition), now)
+        return _end(request, spec, status, ended(condition), now)
     if condition is not None:
         waiting = Workload(PENDING, "WorkloadTerminating", "an earlier JobSet of this name is being removed")
-        return _pending(request, status, waiting, now)
-    return _watch(request, spec, status, under_way(own_pods(observed[pods], observed[jobset])), now)
+        return pending(request, status, waiting, now)
+    return watch(request, spec, status, own_pods(observed[pods], observed[jobset]), observed.get(nodes, ()), now)
 
 
 def _reference(train_job: TrainJobChild) -> ObjectReference:
@@ -110,7 +99,7 @@ def _reference(train_job: TrainJobChild) -> ObjectReference:
     )
 
 
-def _end(request: Request, status: JobStatus, workload: Workload, now: datetime) -> Result:
+def _end(request: Request, spec: JobSpec, status: JobStatus, workload: Workload, now: datetime) -> Result:
     new = status.model_copy(
         update={
             "workload_phase": workload.phase,
@@ -119,38 +108,11 @@ def _end(request: Request, status: JobStatus, workload: Workload, now: datetime)
             "attempt": status.attempt or 0,
         }
     )
+    if workload.phase == PHASE_FAILED and may_restart(request, spec, new):
+        return begin_restart(request, spec, new, f"{workload.reason}: {workload.message}", now)
     if workload.phase == PHASE_FAILED:
         return fail(request, new, WORKLOAD_FAILED, f"{workload.reason}: {workload.message}", now)
     return answer(request, enter(new, SUCCEEDED, "WorkloadCompleted", workload.message, now), resync_after=1)
-
-
-def _pending(request: Request, status: JobStatus, workload: Workload, now: datetime) -> Result:
-    """No clock runs; what is waited for is shown, an unschedulable workload's reason after a grace."""
-    waiting = wait(status.waiting, workload.reason, workload.message, now)
-    early = workload.reason == "WorkloadUnschedulable" and waited(waiting, now) < UNSCHEDULABLE_GRACE_SECONDS
-    message = "the workload waits to be scheduled" if early else workload.message
-    shown = waiting.model_copy(update={"message": message})
-    new = status.model_copy(update={"workload_phase": PENDING, "waiting": shown})
-    return answer(request, enter(new, IN_PROGRESS, "WorkloadPending", message, now), resync_after=POLL_SECONDS)
-
-
-def _watch(request: Request, spec: JobSpec, status: JobStatus, workload: Workload, now: datetime) -> Result:
-    if workload.phase == PENDING:
-        return _pending(request, status, workload, now)
-    started = status.workload_start_time or workload.started or rfc3339(now)
-    limit = parse_duration(spec.timeout) if spec.timeout else None
-    limit = limit if limit is not None else DEFAULT_TIMEOUT_SECONDS
-    began = parse_rfc3339(started)
-    left = limit - max(0.0, (now - began).total_seconds() if began else 0.0)
-    held = workload.reason == "WorkloadHeldUp"
-    waiting = wait(status.waiting, workload.reason, workload.message, now) if held else None
-    new = status.model_copy(update={"workload_phase": RUNNING, "workload_start_time": started, "waiting": waiting})
-    if left <= 0:
-        text = f"the workload ran longer than {spec.timeout or '24h'}" + (f": {workload.message}" if held else "")
-        over = new.model_copy(update={"workload_phase": PHASE_FAILED, "workload_end_time": rfc3339(now)})
-        return fail(request, over, TIMED_OUT, text, now)
-    resync = min(RUNNING_POLL_SECONDS, left + 1)
-    return answer(request, enter(new, IN_PROGRESS, "WorkloadRunning", workload.message, now), resync_after=resync)
 
 
 def finalize(request: Request, observed: Observed, now: datetime) -> Answer:

@@ -1,7 +1,7 @@
 """Write what is made from the sources: CRDs, the reference pages, the table of official types.
 
-Usage: generate.py            write every file that differs
-       generate.py --verify   write nothing; name the files that are stale, and fail if there are any
+Usage: generate.py [FOLDER]            write every file that differs, below FOLDER (default: this repository)
+       generate.py --verify [FOLDER]   write nothing; name the files that are stale, and fail if there are any
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ sys.path[:0] = [str(ROOT)]  # also runs before the project is installed
 from official import types_yaml  # noqa: E402  the path above comes first
 from reference import pages  # noqa: E402
 
-from sync_hooks.api.crd import KINDS, MOST_BYTES, crd  # noqa: E402
+from sync_hooks.api.crd import MOST_BYTES, crd  # noqa: E402
+from sync_hooks.api.kinds import KINDS  # noqa: E402
 from sync_hooks.api.model import GROUP  # noqa: E402
 
 HEADER = "# Made by tools/generate.py; change the sources, not this file.\n"
@@ -36,18 +37,20 @@ class _Dumper(yaml.SafeDumper):
 
 def main(arguments: list[str]) -> int:
     """Generate or verify; return the exit code."""
-    if arguments not in ([], ["--verify"]):
+    verify, folders = "--verify" in arguments, [word for word in arguments if word != "--verify"]
+    if len(folders) > 1 or any(word.startswith("-") for word in folders):
         print(__doc__, file=sys.stderr)
         return 2
-    wanted = generated()
-    stale = [path for path, text in sorted(wanted.items()) if _content(path) != text] + _leftovers(wanted)
-    if arguments:
-        for path in stale:
-            print(f"stale: {path}", file=sys.stderr)
-        return 1 if stale else 0
+    root, wanted = Path(*folders) if folders else ROOT, generated()
+    stale = [path for path, text in sorted(wanted.items()) if _content(root / path) != text]
+    stale += _leftovers(root, wanted)
     for path in stale:
-        _write(path, wanted.get(path))
-    return 0
+        if verify:
+            print(f"stale: {path}", file=sys.stderr)
+        else:
+            _write(root / path, wanted.get(path))
+            print(f"{'wrote' if path in wanted else 'removed'} {path}")
+    return 1 if verify and stale else 0
 
 
 def generated() -> Mapping[str, str]:
@@ -67,26 +70,22 @@ def _crd_yaml(definition: Mapping[str, object]) -> str:
     return yaml.dump(definition, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
 
 
-def _content(path: str) -> str | None:
-    file = ROOT / path
+def _content(file: Path) -> str | None:
     return file.read_text("utf-8") if file.is_file() else None
 
 
-def _leftovers(wanted: Mapping[str, str]) -> list[str]:
+def _leftovers(root: Path, wanted: Mapping[str, str]) -> list[str]:
     """Find CRDs of kinds that are no more."""
-    found = (str(file.relative_to(ROOT)) for file in sorted((ROOT / CRDS).glob("*.yaml")))
+    found = (str(file.relative_to(root)) for file in sorted((root / CRDS).glob("*.yaml")))
     return [path for path in found if path not in wanted]
 
 
-def _write(path: str, text: str | None) -> None:
-    file = ROOT / path
+def _write(file: Path, text: str | None) -> None:
     if text is None:
         file.unlink()
-        print(f"removed {path}")
         return
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, "utf-8")
-    print(f"wrote {path}")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sync_hooks.api.crd import KINDS, Column, Kind, object_schema
+from sync_hooks.api.crd import object_schema
+from sync_hooks.api.kinds import KINDS, Column, Kind
 from sync_hooks.api.limits import MEANINGS
 from sync_hooks.api.model import API_VERSION
 

@@ -1,7 +1,7 @@
 """One CompositeController: what Metacontroller does between a parent's key in the queue and its new status.
 
-A sync has two halves with the hook call between them: `begin` reads the caches and makes the request, `finish` applies
-the answer. In that time others write; nothing here looks at the clock or at threads.
+A sync has three steps: `begin` reads the caches and makes the request, `apply_children` and `write_status` apply the
+answer. Time passes between them, in which others write and watch events arrive; nothing here looks at the clock.
 """
 
 from __future__ import annotations
@@ -27,12 +27,21 @@ class SyncError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One hook call: everything that `Controller.finish` needs, as it was when the request was made."""
+    """One hook call, and everything that it was made of."""
 
     parent: Entry
     observed: Observed
     hook: HookName
     body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """An answer whose children were dealt with; what is left is the status."""
+
+    parent: Entry
+    answer: Answer
+    problem: ManageErrors | None
 
 
 class Controller:
@@ -141,8 +150,8 @@ class Controller:
         )
         return Call(parent, observed, hook, body)
 
-    def finish(self, call: Call, response: HookResponse, plan: Callable[[float], None]) -> None:
-        """Apply an answer; ``plan`` is told of a delayed resync. Raises SyncError and `protocol.TooManyRequests`.
+    def apply_children(self, call: Call, response: HookResponse, plan: Callable[[float], None]) -> Applied:
+        """Delete and create children; ``plan`` is told of a delayed resync. Raises SyncError and TooManyRequests.
 
         ``plan`` is called before anything can fail, so a resync that was asked for survives errors.
         """
@@ -158,8 +167,12 @@ class Controller:
             wanted = children.desired(parent, answer.children or ())
         except ManageErrors as error:
             raise SyncError(str(error)) from error
-        problem = self._manage(parent, call.observed, wanted)
-        if self._write_status(parent, answer) and problem is not None:
+        return Applied(parent, answer, self._manage(parent, call.observed, wanted))
+
+    def write_status(self, applied: Applied) -> None:
+        """Replace the live status. Raises SyncError, also for what went wrong with the children before."""
+        name, problem = children.describe(applied.parent), applied.problem
+        if self._replace_status(applied.parent, applied.answer) and problem is not None:
             raise SyncError(f"can't reconcile children for {name}: {problem}") from problem
 
     def _hook(self, parent: Entry) -> HookName:
@@ -206,7 +219,7 @@ class Controller:
         held = set(parent.finalizers)
         return self.definition.finalizes and self.definition.finalizer in held and not held & {FOREGROUND, ORPHAN}
 
-    def _write_status(self, parent: Entry, answer: Answer) -> bool:
+    def _replace_status(self, parent: Entry, answer: Answer) -> bool:
         """Replace the live status; False when the parent is gone or changes too often, which both are swallowed."""
         status = {**(answer.status or {}), "observedGeneration": parent.metadata.get("generation", 0)}
         try:

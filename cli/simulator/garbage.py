@@ -43,7 +43,7 @@ class GarbageCollector:
         if change.type == "DELETED":
             for dependent in self._store.dependents(entry.uid):
                 self._look(dependent.uid)
-        elif change.type == "ADDED" and any(self._owner(uid, entry) is None for uid in entry.owners):
+        elif change.type == "ADDED" and entry.owners and self._classify(entry).dangling:
             self._look(entry.uid)
         if change.type != "ADDED" and entry.deleting and {FOREGROUND, ORPHAN} & set(entry.finalizers):
             self._look(entry.uid)
@@ -82,18 +82,15 @@ class GarbageCollector:
         elif entry.owners:
             self._delete(entry, owners)
 
-    def _owner(self, uid: str, dependent: Entry) -> Entry | None:
-        owner = self._store.by_uid(uid)
-        if owner is None or owner.namespace not in ("", dependent.namespace):
-            return None  # an owner in another namespace counts as absent
-        return owner
-
     def _classify(self, entry: Entry) -> Owners:
         owners = Owners()
-        for uid in entry.owners:
-            owner = self._owner(uid, entry)
-            if owner is None:
-                owners.dangling.append(uid)
+        for reference in _references(entry):
+            uid, owner = reference["uid"], self._store.by_uid(reference["uid"])
+            kind = self._store.discovery.of_kind(reference["apiVersion"], reference["kind"])
+            if not entry.namespace and kind is not None and kind.namespaced:
+                owners.solid.append(uid)  # cannot be resolved from a cluster-scoped object, so it is never collected
+            elif owner is None or owner.namespace not in ("", entry.namespace):
+                owners.dangling.append(uid)  # an owner in another namespace counts as absent
             elif owner.deleting and FOREGROUND in owner.finalizers:
                 owners.waiting.append(uid)
             else:

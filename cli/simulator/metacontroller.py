@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from cli.simulator.api import Api
 from cli.simulator.clock import Clock
-from cli.simulator.composite import Call, Controller, Key, SyncError
+from cli.simulator.composite import Applied, Call, Controller, Key, SyncError
 from cli.simulator.definition import Definition, DefinitionError, parse
 from cli.simulator.entry import Entry
 from cli.simulator.faults import Dice, ProcessDied
@@ -54,6 +54,16 @@ class _Running:
     definition: Definition
     controller: Controller
     queue: WorkQueue[Key]
+
+
+@dataclass(slots=True)
+class _Sync:
+    """A key that is being worked on."""
+
+    running: _Running
+    key: Key
+    calls: int
+    """Requests that the API client had made before the step that is being done."""
 
 
 class Metacontroller:
@@ -124,7 +134,7 @@ class Metacontroller:
             return
         key = running.queue.take()
         if key is not None:
-            self._guard(lambda: self._begin(running, key))
+            self._guard(lambda: self._begin(_Sync(running, key, self._api.calls)))
 
     def _guard(self, action: _Action) -> None:
         try:
@@ -132,22 +142,20 @@ class Metacontroller:
         except ProcessDied:
             self._die()
 
-    def _begin(self, running: _Running, key: Key) -> None:
-        before = self._api.calls
+    def _begin(self, sync: _Sync) -> None:
         try:
-            call = running.controller.begin(key)
+            call = sync.running.controller.begin(sync.key)
         except SyncError as error:
-            self._failed(running, key, error, before)
+            self._failed(sync, error, self._informers.of(sync.running.definition.parent).find(*sync.key))
             return
         if call is None:
-            running.queue.forget(key)
-            self._done(running, key, before)
+            sync.running.queue.forget(sync.key)
+            self._done(sync)
             return
         self._dice.step()
-        response, seconds = self._call(running.definition, call)
+        response, seconds = self._call(sync.running.definition, call)
         self._dice.step()
-        delay = self._limit.take(self._api.calls - before) + seconds
-        self._later(delay, lambda: self._finish(running, key, call, response))
+        self._later(self._granted(sync) + seconds, lambda: self._apply_children(sync, call, response))
 
     def _call(self, definition: Definition, call: Call) -> tuple[HookResponse, float]:
         """Call the hook; returns its answer and how long it took."""
@@ -162,34 +170,53 @@ class Metacontroller:
         self.traffic.count(definition.name, call.body, response)
         return response, seconds
 
-    def _finish(self, running: _Running, key: Key, call: Call, response: HookResponse) -> None:
-        before = self._api.calls
+    def _apply_children(self, sync: _Sync, call: Call, response: HookResponse) -> None:
+        queue, key = sync.running.queue, sync.key
+        sync.calls = self._api.calls
+
+        def plan(delay: float) -> None:
+            queue.add_after(key, delay)
+
         try:
-            running.controller.finish(call, response, lambda delay: running.queue.add_after(key, delay))
+            applied = sync.running.controller.apply_children(call, response, plan)
         except TooManyRequests as error:
-            running.queue.add_after(key, error.after)
+            queue.add_after(key, error.after)
+            self._done(sync)
         except SyncError as error:
-            self._failed(running, key, error, before, call.parent)
-            return
+            self._failed(sync, error, call.parent)
         else:
-            running.queue.forget(key)
-        self._done(running, key, before)
+            # children are told by the watch before the status that is written after them
+            self._later(self._granted(sync), lambda: self._write_status(sync, applied))
 
-    def _failed(self, running: _Running, key: Key, error: SyncError, before: int, parent: Entry | None = None) -> None:
-        about = parent or self._informers.of(running.definition.parent).find(*key)
-        if about is not None:
-            self._recorder.event(about, "Warning", "SyncError", f"Sync error: {error}")
-        running.queue.retry(key)
-        self._done(running, key, before)
+    def _write_status(self, sync: _Sync, applied: Applied) -> None:
+        sync.calls = self._api.calls
+        try:
+            sync.running.controller.write_status(applied)
+        except SyncError as error:
+            self._failed(sync, error, applied.parent)
+            return
+        sync.running.queue.forget(sync.key)
+        self._done(sync)
 
-    def _done(self, running: _Running, key: Key, before: int) -> None:
-        delay = self._limit.take(self._api.calls - before)
+    def _failed(self, sync: _Sync, error: SyncError, parent: Entry | None) -> None:
+        if parent is not None:
+            self._recorder.event(parent, "Warning", "SyncError", f"Sync error: {error}")
+        sync.running.queue.retry(sync.key)
+        self._done(sync)
+
+    def _done(self, sync: _Sync) -> None:
+        running = sync.running
 
         def done() -> None:
-            running.queue.done(key)
+            running.queue.done(sync.key)
             self._wake(running.definition.name)  # a worker is free
 
-        self._later(delay, done)
+        self._later(self._granted(sync), done)
+
+    def _granted(self, sync: _Sync) -> float:
+        """Return how long the API requests of the last step take: their time, and their turn in the rate limit."""
+        calls, sync.calls = self._api.calls - sync.calls, self._api.calls
+        return max(self._limit.take(calls), calls * self._pace.call_seconds)
 
     def _later(self, delay: float, action: _Action) -> None:
         """Go on with a sync after a while, unless the process has died in between."""

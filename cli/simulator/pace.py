@@ -19,6 +19,8 @@ class Pace:
     """A hook call with a small body."""
     bytes_per_second: float = 25e6
     """Rate at which a large request is built, sent and decoded."""
+    call_seconds: float = 0.005
+    """One request to the API server."""
     queries_per_second: float = 200.0
     """``--client-go-qps``; 0 means no limit."""
     burst: int = 400

@@ -17,18 +17,13 @@ from sync_hooks.admission.causes import (
     unknown,
     wrong_type,
 )
-from sync_hooks.admission.value import Value
-from sync_hooks.api.errors import FieldError, Key
+from sync_hooks.admission.value import DEEPEST, MAPS, Value
+from sync_hooks.api.errors import FieldError
 from sync_hooks.api.limits import MEANINGS, words_of
 from sync_hooks.api.model import ApiModel
 
-MAPS = frozenset({"inline", "labels", "nodeSelector", "thresholds", "units"})
-"""Fields of our models whose members are keys, not fields."""
-
 OPEN = frozenset({"jobTemplate", "jobTemplatePatch", "dependencies", "trainJob"})
 """Fields that hold objects or patches of other APIs, where null means something or others judge it."""
-
-DEEPEST = 64  # levels; our own types end at 9, and Python's recursion at about 1,000
 
 WANTED = {
     "bool_type": "a boolean",
@@ -57,22 +52,16 @@ def shape_errors(model: type[ApiModel], value: Value, *, patch: bool = False) ->
 
 def null_errors(value: Value, depth: int = DEEPEST) -> Iterator[FieldError]:
     """Find nulls: the API server refuses them, while a model would take them for absent."""
-    named = value.fields.items()
-    children = [Value(child, _place(value, name)) for name, child in named if name not in OPEN]
-    for child in (*children, *value.elements()):
+    for child in value.children():
         if child.json is None:
             yield wrong_type(child, "left out where nothing is meant")
-        elif depth and isinstance(child.json, dict | list):
+        elif depth and child.path[-1] not in OPEN:
             yield from null_errors(child, depth - 1)
 
 
 def _is_patching(problem: ErrorDetails) -> bool:
     directive = bool(problem["loc"]) and str(problem["loc"][-1]).startswith("$")
     return problem["type"] == "missing" or (problem["type"] == "extra_forbidden" and directive)
-
-
-def _place(parent: Value, name: str) -> tuple[str | int, ...]:
-    return (*parent.path, Key(name) if parent.path and parent.path[-1] in MAPS else name)
 
 
 def _told(problem: ErrorDetails, root: Value, model: type[ApiModel]) -> FieldError:
@@ -99,7 +88,7 @@ def _below(where: Value, part: str | int) -> Value:
     if isinstance(part, int):
         items = where.json if isinstance(where.json, list) else []
         return Value(items[part] if part < len(items) else None, (*where.path, part))
-    return Value(where.fields.get(part), _place(where, part))
+    return where.member(part)
 
 
 def _known_fields(model: type[ApiModel], names: list[str | int]) -> list[str]:

@@ -7,6 +7,25 @@ from typing import Any, NamedTuple
 
 from sync_hooks.api.errors import Key, Path, field_path
 
+DEEPEST = 64  # levels that a search goes down; our own types end at 9, and Python's recursion at about 1,000
+
+MAPS = frozenset(
+    {
+        "annotations",
+        "binaryData",
+        "data",
+        "inline",
+        "labels",
+        "limits",
+        "matchLabels",
+        "nodeSelector",
+        "requests",
+        "thresholds",
+        "units",
+    }
+)
+"""Fields whose members are keys of a map, not fields."""
+
 
 class Value(NamedTuple):
     """A place in an object and the JSON value found there; None where there is none.
@@ -28,6 +47,16 @@ class Value(NamedTuple):
     def key(self, key: str) -> Value:
         """Go to the value of one key of a map."""
         return Value(self.json.get(key) if isinstance(self.json, dict) else None, (*self.path, Key(key)))
+
+    def member(self, name: str) -> Value:
+        """Go to a member of which only its place tells whether it is a field or a key."""
+        return self.key(name) if self.path and self.path[-1] in MAPS else self.field(name)
+
+    def children(self) -> Iterator[Value]:
+        """Go through everything that is directly below, whatever it is."""
+        for name in self.fields:
+            yield self.member(name)
+        yield from self.elements()
 
     def elements(self) -> Iterator[Value]:
         """Go through the elements of a list; nothing where there is no list."""

@@ -144,9 +144,12 @@ class EarlierRuns(ApiModel):
 
 
 class GoodputMeasurementStatus(ApiModel):
-    """What was measured. The time from trainingStartTime on is divided, without gap or overlap, into the terms below:
-    result = (trainingTimeSec - lostWorkTimeSec - resumeTimeSec - rescheduleTimeSec - checkpointSaveTimeSec) /
-    (trainingTimeSec - rescheduleTimeSec)."""
+    """What was measured.
+
+    The time from trainingStartTime on is divided, without gap or overlap, into the terms below: result =
+    (trainingTimeSec - lostWorkTimeSec - resumeTimeSec - rescheduleTimeSec - checkpointSaveTimeSec) / (trainingTimeSec -
+    rescheduleTimeSec).
+    """
 
     conditions: list[Condition] | None = Field(default=None, json_schema_extra={"x-kubernetes-list-type": "map"})
     """Measuring: the Job runs and its logs are read. Complete: the result is final; its reason is JobSucceeded,

@@ -18,7 +18,8 @@ from sync_hooks.execution.phase import is_launcher
 
 WORKLOAD_FAILED = "WorkloadFailed"
 TIMED_OUT = "JobTimedOut"
-RAN_AND_FAILED = frozenset({WORKLOAD_FAILED, TIMED_OUT})  # any other failure is not the nodes'
+STALLED = "WorkloadStalled"
+RAN_AND_FAILED = frozenset({WORKLOAD_FAILED, TIMED_OUT, STALLED})  # any other failure is not the nodes'
 UNKNOWN_EXIT_CODE = -1
 TAIL_LINES = 800
 TAIL_BYTES = 32 << 10

@@ -1,4 +1,4 @@
-"""Attempts of a workload, one after the other: begun, read on, ended, summed up; and the status that follows from them."""
+"""Attempts of a workload, one after the other: begun, read on, ended, summed up; and the status that follows."""
 
 from __future__ import annotations
 
@@ -44,9 +44,16 @@ def on_attempt(attempts: Attempts, workload_uid: str) -> Attempts:
     return Attempts(GoodputRun(workload_uid=workload_uid), earlier)
 
 
-def cursors(run: GoodputRun, logs: int) -> tuple[LogCursor, ...]:
+def is_of(run: GoodputRun, workload_uid: str) -> bool:
+    """Tell whether an attempt is of a TrainJob; restarts of its JobSet are attempts of their own."""
+    return run.workload_uid.partition("/")[0] == workload_uid
+
+
+def cursors(run: GoodputRun | None, logs: int) -> tuple[LogCursor, ...]:
     """Return how far each log of an attempt has been read: one log, or that of the lifecycle and that of the steps."""
-    return (run.lifecycle_cursor,) if logs == 1 else (run.lifecycle_cursor, run.step_cursor or LogCursor())
+    lifecycle = run.lifecycle_cursor if run else LogCursor()
+    steps = run.step_cursor if run else None
+    return (lifecycle,) if logs == 1 else (lifecycle, steps or LogCursor())
 
 
 def read_pages(
@@ -72,26 +79,25 @@ def finish(run: GoodputRun, end: datetime | None) -> GoodputRun:
     return run.model_copy(update={"finished": True, "end_time": run.end_time or known})
 
 
-def shown(attempts: Attempts, profile: CompiledProfile | None, until: datetime, *, failed: bool) -> dict[str, object]:
+def shown(attempts: Attempts, until: datetime, *, failed: bool) -> dict[str, object]:
     """Return the status fields that follow from the attempts.
 
-    ``until`` is the end of the workload, or now while it runs. ``failed`` tells that the current attempt was interrupted.
+    ``until`` is the end of the workload, or now while it runs. ``failed`` tells that the current attempt was
+    interrupted.
     """
     run = attempts.run
     if run is None:
         return {}
     end = parse_micro(run.end_time) or until
     whole = close(attempts.earlier, run, end, interrupted=failed)
-    update: dict[str, object] = {
+    return {
         "current_step": run.last_step,
         "application_start_time": _whole(run.application_start_time),
         "application_stop_time": _whole(run.last_line_time),
         "last_step_timestamp": _whole(run.last_step_time),
         "notes": list(_notes(run)) or None,
+        **_sums(whole, max(until, end)),
     }
-    if profile is not None:
-        update["log_interval"] = profile.log_interval
-    return update | _sums(whole, max(until, end))
 
 
 def _sums(whole: EarlierRuns, until: datetime) -> dict[str, object]:

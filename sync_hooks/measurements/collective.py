@@ -34,7 +34,7 @@ TYPE_BYTES: Mapping[str, int] = {
 
 @dataclass(frozen=True, slots=True)
 class Collective:
-    """What tells a collective's rows: ``None`` where versions differ. ``factor`` is busbw / algbw as a function of n."""
+    """What tells a collective's rows; ``reduces`` is None where versions differ. ``factor`` is busbw / algbw."""
 
     name: str
     reduces: bool | None
@@ -66,31 +66,39 @@ COLLECTIVES: Mapping[str, Collective] = {
 }
 """By name without underscores."""
 
+UNEVEN = "alltoallv"
+"""The collective whose ranks send different amounts: its size is no multiple of its count."""
+
 _SUFFIX = re.compile(r"_?perf(_mpi)?$")
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a row shows of its collective. ``shares`` is size / (count x element size), None where it cannot be known."""
+    """What a row shows of its collective. ``shares`` is how often its count fits into its size, None if not evenly.
+
+    A row of nothing, 0 bytes in 0 elements, is printed where a message is too small for every rank to have a share.
+    """
 
     reduces: bool
     rooted: bool
-    shares: float | None
+    shares: int | None
+    empty: bool = False
 
 
 def collective(text: str | None) -> Collective | None:
-    """Find a collective by any usual spelling: all_reduce, all-reduce, AllReduce, all_reduce_perf_mpi, a path to it."""
+    """Find a collective by any usual spelling: all_reduce, all-reduce, AllReduce, all_reduce_perf_mpi, a path."""
     word = (text or "").strip().rsplit("/", 1)[-1].lower().replace("-", "_")
     return COLLECTIVES.get(_SUFFIX.sub("", word).replace("_", ""))
 
 
 def shape(size: int, count: int, type_: str, reduction: str | None, root: int | None) -> Shape:
     """Describe a row by its first columns."""
-    bytes_ = TYPE_BYTES.get(type_)
+    share = count * TYPE_BYTES.get(type_, 0)
     return Shape(
         reduces=reduction not in (None, "none"),
         rooted=root is not None and root >= 0,
-        shares=size / (count * bytes_) if bytes_ and count > 0 else None,
+        shares=size // share if share and size % share == 0 else None,
+        empty=count == 0,
     )
 
 
@@ -100,7 +108,9 @@ def fits(item: Collective, row: Shape, ranks: int | None) -> bool:
         return False
     if item.rooted != row.rooted:
         return False
-    if row.shares is None or item.name == "alltoallv":  # its ranks send different amounts
+    if row.empty:
+        return item.shared
+    if row.shares is None or item.name == UNEVEN:
         return True
     if ranks == 1:
         return row.shares == 1

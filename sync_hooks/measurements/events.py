@@ -79,7 +79,7 @@ def step_line(event: Event, profile: CompiledProfile) -> StepLine | None:
     return StepLine(
         step=step,
         timing=timing or None,
-        tflops=round(tflops * 1e6) if tflops and 0 < tflops < 1e6 else None,  # noqa: PLR2004 - no GPU does an exaflop
+        tflops=round(tflops * 1e6) if tflops and 0 < tflops < 1e6 else None,
         marked_warmup=marker is not None and matches(marker, event.hit.line()),
     )
 
@@ -101,6 +101,6 @@ def _of_kind(profile: CompiledProfile, kind: str, lines: bytes) -> Iterator[Even
 
 
 def _start(profile: CompiledProfile, lines: bytes) -> list[Event]:
-    """The first start whose time is known."""
+    """Find the first start whose time is known."""
     tries = islice(_of_kind(profile, START, lines), _MOST_START_TRIES)
     return list(islice((event for event in tries if time_of(event, profile) is not None), 1))

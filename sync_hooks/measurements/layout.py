@@ -9,7 +9,7 @@ from datetime import datetime
 from sync_hooks.measurements.moment import MONTHS, Moment, read_moment
 
 Layout = Callable[[str, datetime | None], Moment | None]
-"""Parser of one layout: takes the text, and a time nearby that settles a missing year or date; None if it does not fit."""
+"""Parser of one layout: takes the text, and a time nearby that settles a missing year or date; None if none fits."""
 
 _LONG_MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
 _LONG_DAYS = "Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday"

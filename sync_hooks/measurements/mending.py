@@ -44,7 +44,7 @@ def is_open(lines: bytes, start: int, columns: Columns) -> bool:
 
 
 def _mended(lines: bytes, start: int, columns: Columns) -> tuple[bytes, int] | None:
-    """Return a torn row on one line and where the lines go on behind it; None where nothing was torn or nothing fits."""
+    """Return a torn row on one line and where the lines go on; None where nothing was torn or nothing fits."""
     line, end = _line(lines, start)
     text = _without_message(line)
     row = row_of(text, columns)
@@ -70,7 +70,7 @@ def _line(lines: bytes, start: int) -> tuple[bytes, int]:
 
 
 def _between(lines: bytes, position: int) -> Iterator[tuple[bytes, int]]:
-    """The lines among which the rest of a row may stand, each with where the next begins."""
+    """Go through the lines among which the rest of a row may stand, each with where the next begins."""
     for _ in range(MOST_LINES_BETWEEN):
         if position >= len(lines):
             return

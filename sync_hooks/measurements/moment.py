@@ -1,4 +1,4 @@
-"""Times as a log writes them: parts of a matched layout become a moment. What is missing is settled by a time nearby."""
+"""Times as a log writes them: parts of a matched layout become a moment. A time nearby settles what is missing."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _month(parts: Mapping[str, str]) -> int:
 
 def _time_of_day(parts: Mapping[str, str]) -> timedelta:
     hour, minute, second = _hour(parts), int(parts["minute"]), int(parts.get("second", 0))
-    if hour >= 2 * _HOURS_OF_HALF_A_DAY or max(minute, second) > 59:  # noqa: PLR2004 - minutes of an hour
+    if hour >= 2 * _HOURS_OF_HALF_A_DAY or max(minute, second) > 59:
         raise ValueError(parts)
     micros = int(f"{parts.get('fraction', '0'):0<6}"[:6])
     return timedelta(hours=hour, minutes=minute, seconds=second, microseconds=micros)

@@ -1,7 +1,7 @@
-"""The tables of nccl-tests in new lines of a log, read into sums by message size: every version, several tables, torn rows.
+"""The tables of nccl-tests in new lines of a log, read into sums by message size: every version, torn rows too.
 
-Order: put torn rows together; find what marks the tables (headers, names, footers, ranks) and the rows that the profile's
-pattern matches; take them in, in the order of the lines; look for the networks that NCCL names.
+Order: put torn rows together; find what marks the tables (headers, names, footers, ranks) and the rows that the
+profile's pattern matches; take them in, in the order of the lines; look for the networks that NCCL names.
 """
 
 from __future__ import annotations

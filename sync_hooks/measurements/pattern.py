@@ -1,7 +1,7 @@
 """One expression of a LogProfile, compiled with RE2 and searched for in whole pieces of a log, a line at a time.
 
-The expression sees the application's own text: the kubelet's timestamp is neither part of a match nor does it keep ``^``
-from matching behind it. RE2 takes linear time whatever the expression is, and refuses look-around and back-references.
+The expression sees the application's own text: the kubelet's timestamp is neither part of a match nor does it keep
+``^`` from matching behind it. RE2 takes linear time whatever the expression is, and refuses look-around.
 """
 
 from __future__ import annotations
@@ -106,6 +106,8 @@ def hits(pattern: Pattern, lines: bytes) -> Iterator[Hit]:
         if first < 0:
             return
         begin = lines.rfind(b"\n", 0, first) + 1
+        if begin == size:  # nothing follows the last line feed, not even an empty line
+            return
         end = lines.find(b"\n", behind)
         end = size if end < 0 else end
         text, origin = text_start(lines, begin), 0
@@ -123,20 +125,20 @@ def matches(pattern: Pattern, line: bytes) -> bool:
 
 def _compile(expression: str) -> Any:
     """Compile to the extension's own class: the wrapper around it takes three times as long for a match."""
-    import re2  # noqa: PLC0415 - a compiled extension, not needed by most commands
+    import re2
 
     options = re2.Options()
     options.never_nl = True  # no expression reaches across lines, not even [^x]
     options.log_errors = False
     options.max_mem = _MOST_MEMORY
-    compiled = re2._re2.RE2(f"(?m){expression}".encode(), options)  # noqa: SLF001
+    compiled = re2._re2.RE2(f"(?m){expression}".encode(), options)
     return compiled if compiled.ok() else compiled.error().decode(errors="replace")
 
 
 def _anywhere() -> Any:
-    import re2  # noqa: PLC0415 - see above
+    import re2
 
-    return re2._re2.RE2.Anchor.UNANCHORED  # noqa: SLF001
+    return re2._re2.RE2.Anchor.UNANCHORED
 
 
 def _is_anchored(expression: str) -> bool:

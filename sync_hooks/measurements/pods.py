@@ -1,7 +1,7 @@
 """Which pod and container to read: by the JobSet's own account of its pods, never by the order of a list.
 
-Pods belong to a JobSet by its UID, not by name: anybody can write a label with a name. Between pods of one index the one
-that ended well wins, then one that runs, then the latest restart.
+Pods belong to a JobSet by its UID, not by name: anybody can write a label with a name. Between pods of one index the
+one that ended well wins, then one that runs, then the latest restart.
 """
 
 from __future__ import annotations
@@ -166,4 +166,4 @@ def _usual(names: Sequence[str]) -> str:
 
 def _number(pod: Pod, label: str) -> int:
     text = pod.labels.get(label, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else 0  # noqa: PLR2004 - digits of an int32
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else 0

@@ -32,7 +32,8 @@ def read_page(
 def rotated(whole: BandwidthReading, before: BandwidthReading | None, started_at: str | None) -> str:
     """Say that a log has lost its beginning, where it shows; empty where it seems whole.
 
-    ``whole`` was read from the log's beginning, ``before`` while it was written; ``started_at`` is the container's start.
+    ``whole`` was read from the log's beginning, ``before`` while it was written; ``started_at`` is when the container
+    started.
     """
     first = moment_of((whole.cursor.first_line_time or "").encode())
     earlier = moment_of((before.cursor.first_line_time or "").encode()) if before else None

@@ -84,8 +84,8 @@ def find_job(namespace: str, name: str, known_uid: str | None, observed: Observe
         return Gone(f"Job {name} was deleted; the one of this name is another")
     status = read_status(JobStatus, live.status)
     ref, phase, end = status.workload_ref, status.workload_phase or "", parse_rfc3339(status.workload_end_time or "")
-    over = [item for item in map(lambda type_: find(status.conditions or (), type_), (SUCCEEDED, FAILED)) if item]
-    verdict = next((item for item in over if item.status == "True"), None)
+    over = (find(status.conditions or (), type_) for type_ in (SUCCEEDED, FAILED))
+    verdict = next((item for item in over if item is not None and item.status == "True"), None)
     if verdict is not None:
         phase = phase if phase in (SUCCEEDED, FAILED) else verdict.type
         end = end or parse_rfc3339(verdict.last_transition_time)
@@ -103,7 +103,11 @@ def find_job(namespace: str, name: str, known_uid: str | None, observed: Observe
 def find_logs(
     namespace: str, job: JobState, profile_name: str, pattern: str, ends: Ends, observed: Observed
 ) -> Logs | NotThere | Unreadable | Reads:
-    """Find the profile, which must have a pattern, and the logs to read, which must be finished once the Job is."""
+    """Find the profile, which must have a pattern, and the logs to read, which must be finished once the Job succeeded.
+
+    What failed may have been stopped from outside: its pods then run until they are deleted, and their logs are taken
+    as they are.
+    """
     if not job.phase or not job.workload:
         return NotThere("JobNotRunning", "the Job's workload does not run", gone=job.ended)
     profile = _find_profile(profile_name, pattern, observed)
@@ -112,7 +116,7 @@ def find_logs(
     found = _find_sources(namespace, job, profile, ends(profile.strategy), observed)
     if not isinstance(found, tuple):
         return found
-    late = next((source for source in found if job.ended and not source.finished), None)
+    late = next((source for source in found if job.phase == SUCCEEDED and not source.finished), None)
     if late is not None:
         return NotThere("PodNotFinished", f"pod {late.pod} still runs after the end of the workload")
     return Logs(profile, found)

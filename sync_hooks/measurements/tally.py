@@ -1,8 +1,8 @@
 """One row of a bandwidth table, taken into the sums or left out.
 
-Which rows count is decided one by one: by the name above the table where there is one, else by what the row shows of its
-collective. Out of place counts; wrong values count from both placements. Never taken is a row whose numbers contradict
-each other, or that the profile's pattern reads otherwise than the table's columns say.
+Which rows count is decided one by one: by the name above the table where there is one, else by what the row shows of
+its collective. Out of place counts; wrong values count from both placements. Never taken is a row whose numbers
+contradict each other, or that the profile's pattern reads otherwise than the table's columns say.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sync_hooks.api.bandwidthmeasurement import BandwidthReading, SizeSums
 from sync_hooks.measurements.clock import total
-from sync_hooks.measurements.collective import TYPE_BYTES, Shape, collective, describe, fits, shape
+from sync_hooks.measurements.collective import TYPE_BYTES, UNEVEN, Shape, collective, describe, fits, shape
 from sync_hooks.measurements.pattern import Hit, number_of
 from sync_hooks.measurements.rows import Row, row_of, wrong_values
 
@@ -38,7 +38,7 @@ def take_row(reading: BandwidthReading, line: bytes, result: Hit | None, wanted:
     reading, counts = _choose(reading, looks, wanted)
     if not counts:
         return reading
-    values = _values(result, row) if result else None
+    values = _values(result, row, wanted) if result else None
     if values is None:
         return reading.model_copy(update={"unread": (reading.unread or 0) + 1})
     wrong = wrong_values(row, columns) if row else None
@@ -75,13 +75,13 @@ def _kind(name: str | None, looks: Shape | None) -> str:
     words = [name.replace(" ", "_") if name else _ANY, _ANY, _ANY, _ANY]
     if looks is not None and name is None:
         words[1:3] = ["reducing" if looks.reduces else "plain", "rooted" if looks.rooted else "unrooted"]
-        if looks.shares is not None:
-            words[3] = "shared" if looks.shares > 1 else "whole"
+        if looks.empty or looks.shares is not None:
+            words[3] = "whole" if looks.shares == 1 else "shared"
     return " ".join(words)
 
 
 def _merged_kind(first: str | None, kind: str) -> str | None:
-    """The first kind counts; what it left open a later row may settle. None for a row of another kind."""
+    """Hold a row against the first kind, which counts; what that left open a row may settle. None for another kind."""
     if first is None:
         return kind
     pairs = list(zip(first.split(), kind.split(), strict=True))
@@ -90,22 +90,23 @@ def _merged_kind(first: str | None, kind: str) -> str | None:
     return " ".join(new if old == _ANY else old for old, new in pairs)
 
 
-def _values(result: Hit, row: Row | None) -> tuple[int, float, float] | None:
+def _values(result: Hit, row: Row | None, wanted: Wanted) -> tuple[int, float, float] | None:
     """Return size, algorithm and bus bandwidth, where the row is sound and the pattern reads it right."""
     size, alg, bus = result.integer("size"), result.number("algBW"), result.number("busBW")
     if size is None or alg is None or bus is None or size < 0:
         return None
     if not (0 <= alg < LARGEST_BANDWIDTH and 0 <= bus < LARGEST_BANDWIDTH):
         return None
-    if row is not None and not (_is_sound(row) and row.size == size and _has_columns(row, alg, bus)):
+    if row is not None and not (_is_sound(row, wanted) and row.size == size and _has_columns(row, alg, bus)):
         return None
     return size, round(alg, 6), round(bus, 6)
 
 
-def _is_sound(row: Row) -> bool:
-    """A size is a whole number of shares; one that lost its first digits is not."""
+def _is_sound(row: Row, wanted: Wanted) -> bool:
+    """Tell whether a size is a whole number of shares; one that lost its first digits is not."""
+    target = collective(wanted.test)
     share = row.count * TYPE_BYTES[row.type]
-    return share == 0 or row.size % share == 0
+    return share == 0 or row.size % share == 0 or (target is not None and target.name == UNEVEN)
 
 
 def _has_columns(row: Row, alg: float, bus: float) -> bool:

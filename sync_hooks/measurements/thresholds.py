@@ -133,7 +133,7 @@ def _run(program: Any, value: float) -> bool | str:
 
 @cache
 def _environment() -> Any:
-    from cel_expr_python import cel  # noqa: PLC0415 - a large compiled extension, not needed by most commands
+    from cel_expr_python import cel
 
     # DYN, because the checker knows no comparison of a double with an int, and people write value >= 300.
     return cel.NewEnv(variables={"value": cel.Type.DYN})

@@ -79,7 +79,7 @@ def check_sizes(state: State, plan: Plan) -> Unplannable | None:
     number, size = _largest_job(plan, state.identity)
     if size > LARGEST_OBJECT_BYTES:
         count = len(plan.groups[number].nodes)
-        possible = count * LARGEST_OBJECT_BYTES // size
+        possible = count * LARGEST_OBJECT_BYTES * 95 // (size * 100)  # a part of the Job does not shrink with the group
         message = (
             f"a Job that names the {count} nodes of group {number} would take {size} bytes, "
             f"{LARGEST_OBJECT_BYTES} can be stored: about {possible} nodes a group are possible"

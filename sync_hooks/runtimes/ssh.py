@@ -66,9 +66,9 @@ deadline=$(($(date +%s) + {WAIT_LIMIT_SECONDS}))
 in_time() {{ [ "$(date +%s)" -lt "$deadline" ]; }}
 resolves() {{ ! command -v getent >/dev/null || getent hosts "$1" >/dev/null; }}
 round=0
+error=
 while :; do
   still=
-  error=
   for host in $silent; do
     if in_time; then
       answer=$($limit ssh {_SSH_OPTIONS} "$host" true </dev/null 2>&1) || {{ still="$still $host"; error=$answer; }}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from sync_hooks.admission.causes import invalid, too_long
-from sync_hooks.admission.value import Value
+from sync_hooks.admission.value import DEEPEST, Value
 from sync_hooks.api.errors import FieldError
 
 MOST_BYTES = 240_000  # Metacontroller keeps each child a second time in an annotation, and annotations end at 262,144
@@ -32,10 +32,9 @@ def size_errors(spec: Value, content: bytes | None) -> Iterator[FieldError]:
         yield from _nul_errors(spec)
 
 
-def _nul_errors(value: Value) -> Iterator[FieldError]:
+def _nul_errors(value: Value, depth: int = DEEPEST) -> Iterator[FieldError]:
     if "\0" in value.text:
         yield invalid(value, "must not hold a NUL character: no process can be given one")
-    for _, entry in value.entries():
-        yield from _nul_errors(entry)
-    for element in value.elements():
-        yield from _nul_errors(element)
+    if depth:
+        for child in value.children():
+            yield from _nul_errors(child, depth - 1)

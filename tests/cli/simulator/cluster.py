@@ -1,4 +1,4 @@
-"""A small simulated cluster for tests: objects that are valid by default, hooks of a few lines, a log of every request."""
+"""A small simulated cluster for tests: objects that are valid by default, hooks of a few lines, a log of requests."""
 
 from __future__ import annotations
 

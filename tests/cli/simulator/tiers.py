@@ -1,4 +1,4 @@
-"""Three tiers of trivial hooks in the product's shape: a run, its Workflow, a Job a group and iteration, a TrainJob each.
+"""Three tiers of trivial hooks in the product's shape: a run, a Workflow, a Job a group and iteration, a TrainJob each.
 
 They stand in for the product's hooks where the simulator itself is tested or measured: typed decoding, stubs for what
 exists, at most 100 new Jobs an answer, an iteration's Jobs deleted before the next one's come.
@@ -14,11 +14,12 @@ import msgspec
 from cli.simulator.kinds import CRE
 from cli.simulator.protocol import HookResponse
 from cli.simulator.simulation import HookContext
-from sync_hooks.api.sync import ListPods, ReadLog
-from tests.cli.simulator.cluster import stub, train_job, training_runtime
+from sync_hooks.api.sync import ListPods, ReadLog, Unreadable
+from tests.cli.simulator.cluster import config_map, stub, train_job, training_runtime
 
 MOST_NEW_JOBS = 100
 JOB = "Job.cre.nvidia.com/v1alpha1"
+RUNTIME = "TrainingRuntime.trainer.kubeflow.org/v1alpha1"
 
 
 class Meta(msgspec.Struct, frozen=True, rename="camel"):
@@ -54,9 +55,8 @@ class Request(msgspec.Struct, frozen=True):
 
 class WorkflowChildren(msgspec.Struct, frozen=True):
     jobs: dict[str, JobChild] = msgspec.field(default_factory=dict, name=JOB)
-    runtimes: dict[str, Thing] = msgspec.field(
-        default_factory=dict, name="TrainingRuntime.trainer.kubeflow.org/v1alpha1"
-    )
+    runtimes: dict[str, Thing] = msgspec.field(default_factory=dict, name=RUNTIME)
+    config_maps: dict[str, Thing] = msgspec.field(default_factory=dict, name="ConfigMap.v1")
 
 
 class WorkflowRequest(msgspec.Struct, frozen=True):
@@ -93,38 +93,35 @@ class Tiers:
         return {"status": {"phase": phase}, "children": [stub(workflow) if children else workflow]}
 
     def _workflow(self, body: bytes) -> dict[str, Any]:
+        """Follow observed objects only: the own status comes back late, the ConfigMap of an iteration stays."""
         request = msgspec.json.decode(body, type=WorkflowRequest)
-        parent, jobs = request.parent, request.children.jobs
-        iteration = parent.status.get("iteration", 1)
-        runtime = training_runtime(f"{parent.metadata.name}-runtime")
-        if not request.children.runtimes:
-            return {"status": parent.status, "children": [runtime], "resyncAfterSeconds": 1}
-        launched = max(parent.status.get("launched", 0), len(jobs) if parent.status.get("iteration") else 0)
-        done = sum(1 for job in jobs.values() if job.status.done)
-        if launched == self.groups and done == self.groups:
-            last = iteration == self.iterations
-            status = {"iteration": iteration if last else iteration + 1, "launched": launched if last else 0}
-            status["phase"] = "Done" if last else "Running"
-            kept = [self._stub(parent, group, iteration) for group in range(self.groups)] if last else []
-            return {"status": status, "children": [stub(runtime), *kept]}
-        if iteration > 1 and any(name.endswith(f"-i{iteration - 1}") for name in jobs):
-            return {"status": parent.status, "children": [stub(runtime)], "resyncAfterSeconds": 1}
-        wanted = min(self.groups, len(jobs) + MOST_NEW_JOBS)
-        kept = [
-            self._stub(parent, group, iteration)
-            if f"{parent.metadata.namespace}/{self._name(parent, group, iteration)}" in jobs
-            else self._new_job(parent, group, iteration)
-            for group in range(wanted)
+        parent, children = request.parent, request.children
+        name, iteration = parent.metadata.name, len(children.config_maps) + 1
+        runtime = training_runtime(f"{name}-runtime")
+        if not children.runtimes:
+            return {"status": {}, "children": [runtime], "resyncAfterSeconds": 1}
+        kept = [stub(runtime), *(stub(config_map(f"{name}-{number}")) for number in range(1, iteration))]
+        if iteration > self.iterations:
+            return {"status": {"phase": "Done"}, "children": kept}
+        prefix = f"{parent.metadata.namespace}/"
+        names = [self._name(parent, group, iteration) for group in range(self.groups)]
+        known = [job for name in names if (job := children.jobs.get(prefix + name)) is not None]
+        done = sum(1 for job in known if job.status.done)
+        if done == self.groups:
+            kept.append(config_map(f"{name}-{iteration}"))
+        wanted = min(self.groups, len(known) + MOST_NEW_JOBS)
+        jobs = [
+            self._stub(name) if prefix + name in children.jobs else self._new_job(parent, group, iteration)
+            for group, name in enumerate(names[:wanted])
         ]
-        status = {"iteration": iteration, "launched": max(launched, len(jobs)), "done": done, "phase": "Running"}
-        again = {"resyncAfterSeconds": 1} if len(jobs) < self.groups else {}
-        return {"status": status, "children": [stub(runtime), *kept], **again}
+        again = {"resyncAfterSeconds": 1} if len(known) < self.groups else {}
+        return {"status": {"phase": "Running", "done": done}, "children": [*kept, *jobs], **again}
 
     def _name(self, parent: Thing, group: int, iteration: int) -> str:
         return f"{parent.metadata.name}-g{group}-i{iteration}"
 
-    def _stub(self, parent: Thing, group: int, iteration: int) -> dict[str, Any]:
-        return {"apiVersion": CRE, "kind": "Job", "metadata": {"name": self._name(parent, group, iteration)}}
+    def _stub(self, name: str) -> dict[str, Any]:
+        return {"apiVersion": CRE, "kind": "Job", "metadata": {"name": name}}
 
     def _new_job(self, parent: Thing, group: int, iteration: int) -> dict[str, Any]:
         nodes = [f"gpu-{group * self.size + offset:04d}" for offset in range(self.size)]
@@ -162,4 +159,6 @@ class Tiers:
         if not pods or pods[0].status.phase != "Succeeded":
             return {"status": {}, "resyncAfterSeconds": 15}
         log = self._context.read(ReadLog(parent.metadata.namespace, pods[0].name, "node"))
+        if isinstance(log, Unreadable):  # the pod went with its Job
+            return {"status": {}, "resyncAfterSeconds": 15}
         return {"status": {"bytes": len(log.content)}}

@@ -1,0 +1,74 @@
+"""Node health while a workload runs: the Job's CEL expression over its pods' nodes, from the shared node snapshot.
+
+A node that fails is blamed by name and ends the Job: waiting for the workload to notice would only take longer. A
+cordon is not a failure: whoever cordons wants the node left alone, and the workload may still end well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache, lru_cache
+from typing import Any
+
+import msgspec
+
+from sync_hooks.api.observed import Node
+
+HARDWARE_FAILURE = "HardwareFailureDetected"
+
+
+def failed_nodes(expression: str, nodes: Iterable[Node], names: frozenset[str]) -> tuple[str, ...] | str:
+    """Return the names for which the expression is true, sorted; text says why it cannot be evaluated."""
+    program = _program(expression)
+    if isinstance(program, str):
+        return program
+    failed = []
+    for node in nodes:
+        if node.name in names:
+            outcome = _outcome(program, facts(node))
+            if isinstance(outcome, str):
+                return f"node {node.name}: {outcome}"
+            if outcome:
+                failed.append(node.name)
+    return tuple(sorted(failed))
+
+
+def facts(node: Node) -> Mapping[str, Any]:
+    """Return what an expression sees as ``node``: keys that are often absent are there, empty."""
+    annotations = node.metadata.annotations or {}
+    metadata: dict[str, Any] = {"name": node.name, "labels": node.labels, "annotations": annotations}
+    spec = {"unschedulable": node.spec.unschedulable, "taints": [_full(taint) for taint in node.spec.taints]}
+    status = {
+        "conditions": [_full(condition) for condition in node.status.conditions],
+        "allocatable": node.status.allocatable,
+        "capacity": node.status.capacity,
+    }
+    return {"metadata": metadata, "spec": spec, "status": status}
+
+
+def _full(struct: msgspec.Struct) -> dict[str, Any]:
+    names = zip(struct.__struct_fields__, struct.__struct_encode_fields__, strict=True)
+    return {key: getattr(struct, name) or "" for name, key in names}
+
+
+@lru_cache(maxsize=64)
+def _program(expression: str) -> Any:
+    try:
+        return _environment().compile(expression)
+    except (RuntimeError, ValueError, TypeError) as error:
+        return f"the node health expression does not compile: {str(error).splitlines()[0]}"
+
+
+def _outcome(program: Any, node: Mapping[str, Any]) -> bool | str:
+    try:
+        value = program.eval(data={"node": node}).value()
+    except (RuntimeError, ValueError, TypeError) as error:
+        return f"the node health expression cannot be evaluated: {str(error).splitlines()[0]}"
+    return value if isinstance(value, bool) else "the node health expression gives neither true nor false"
+
+
+@cache
+def _environment() -> Any:
+    from cel_expr_python import cel  # heavy, and only Jobs under way need it
+
+    return cel.NewEnv(variables={"node": cel.Type.DYN})

@@ -1,0 +1,114 @@
+"""A measurement's answers: leave it, wait, read on, end it once and for all, each with the condition that says why."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sync_hooks.api.conditions import COMPLETE, MEASURING, SUCCEEDED, set_condition
+from sync_hooks.api.observed import LiveObject
+from sync_hooks.api.request import Request
+from sync_hooks.api.status import write_status
+from sync_hooks.api.sync import Answer, GetObject, Reads, Result, Unreadable
+from sync_hooks.api.time import parse_rfc3339, rfc3339
+from sync_hooks.measurements.pods import NotThere
+from sync_hooks.measurements.sample import Sample, SpecT, StatusT
+from sync_hooks.measurements.subject import JobState
+
+WAITING_RESYNC_SECONDS = 15  # for a Job to start, for what cannot be read
+STALE_RESYNC_SECONDS = 0.5  # the caches catch up within one watch event
+NEXT_PAGE_RESYNC_SECONDS = 1
+
+JOB_RUNNING = "JobRunning"
+JOB_SUCCEEDED = "JobSucceeded"
+JOB_FAILED = "JobFailed"
+NO_DATA = "NoDataCollected"
+LOGS_UNAVAILABLE = "LogsUnavailable"
+FINAL_READ_PENDING = "FinalReadPending"
+INVALID_SPEC = "InvalidSpec"
+
+
+def unchanged(request: Request, resync_after: float = 0) -> Result:
+    """Answer with the status as it is."""
+    return Result(status=dict(request.parent.status), resync_after=resync_after)
+
+
+def answer(request: Request, status: StatusT, resync_after: float = 0) -> Result:
+    """Answer with a new status."""
+    status = status.model_copy(update={"observed_generation": request.parent.metadata.generation or None})
+    return Result(status=write_status(request.parent.status, status), resync_after=resync_after)
+
+
+def measuring(status: StatusT, value: str, reason: str, message: str, now: datetime) -> StatusT:
+    """Say whether the measurement runs, and why."""
+    conditions = set_condition(status.conditions or (), MEASURING, value, reason, message, now)
+    return status.model_copy(update={"conditions": list(conditions)})
+
+
+def wait(sample: Sample[SpecT, StatusT], problem: NotThere | Unreadable) -> Result:
+    """Answer while the Job runs and nothing can be read: with the reason, or with the same status if it may pass."""
+    if isinstance(problem, Unreadable):
+        return unchanged(sample.request, WAITING_RESYNC_SECONDS)
+    status = measuring(sample.status, "False", problem.reason, problem.message, sample.now)
+    return answer(sample.request, status, WAITING_RESYNC_SECONDS)
+
+
+def pend(sample: Sample[SpecT, StatusT], message: str, again: float) -> Result:
+    """Answer after the end of the workload, while its logs are still to be read."""
+    status = measuring(sample.status, "False", FINAL_READ_PENDING, message, sample.now)
+    return answer(sample.request, status, again)
+
+
+def end(sample: Sample[SpecT, StatusT], job: JobState | None, reason: str, message: str) -> Answer:
+    """Complete the measurement, once and for all."""
+    older = _outdated(sample)
+    if older is not None:
+        return older
+    status = measuring(sample.status, "False", reason, message, sample.now)
+    conditions = set_condition(status.conditions or (), COMPLETE, "True", reason, message, sample.now)
+    ended = job.end if job and job.end else sample.now
+    status = status.model_copy(
+        update={"conditions": list(conditions), "completion_time": rfc3339(ended), "end_seen_time": None}
+    )
+    return answer(sample.request, status)
+
+
+def _outdated(sample: Sample[SpecT, StatusT]) -> Result | Reads | None:
+    """Answer for a request that is older than the measurement; None for one that shows it as it is.
+
+    The caches may lag behind a completion that was written a moment ago, and the logs it came from may be gone.
+    """
+    request = sample.request
+    read = own_read(request)
+    if read not in sample.observed:
+        return Reads((read,))
+    live: LiveObject | Unreadable | None = sample.observed[read]
+    if isinstance(live, Unreadable):
+        return unchanged(request, WAITING_RESYNC_SECONDS)
+    if live is None or live.metadata.uid != request.parent.metadata.uid:
+        return unchanged(request)
+    if live.metadata.resource_version != request.parent.metadata.resource_version:
+        return Result(status=dict(live.status), resync_after=STALE_RESYNC_SECONDS)
+    return None
+
+
+def own_read(request: Request) -> GetObject:
+    """Return the read that shows the measurement as it is now, not as the caches had it."""
+    parent = request.parent
+    return GetObject(parent.api_version, parent.kind, parent.metadata.name, parent.metadata.namespace)
+
+
+def end_seen(known: str | None, now: datetime) -> str:
+    """Return when the end of the workload was first seen: now, unless an earlier sync saw it."""
+    seen = parse_rfc3339(known) if known else None
+    return rfc3339(min(seen, now) if seen else now)
+
+
+def is_hopeless(sample: Sample[SpecT, StatusT], job: JobState, problem: NotThere | Unreadable) -> bool:
+    """Tell whether logs of a workload that has ended need not be tried for any longer.
+
+    What failed takes its pods along at once; for everything else there is a time since the end was first seen.
+    """
+    seen = parse_rfc3339(sample.status.end_seen_time or "")
+    if seen is not None and (sample.now - seen).total_seconds() >= job.retry_seconds:
+        return True
+    return job.phase != SUCCEEDED and isinstance(problem, NotThere) and problem.gone

@@ -1,0 +1,365 @@
+"""What becomes of a plan: Jobs, their own objects, TrainJobs; and that all of it is what the APIs take."""
+
+from __future__ import annotations
+
+import copy
+import time
+
+import pytest
+
+from sync_hooks.api.job import JobSpec
+from sync_hooks.api.names import JobKey, job_key
+from sync_hooks.planning.build import build
+from sync_hooks.planning.job import MOST_LAUNCHER_NODES, render_job
+from sync_hooks.planning.plan import Plan, RunIdentity, Unplannable, decode, encode
+from sync_hooks.planning.trainjob import render_train_job
+from tests.support.nodes import node, nodes
+from tests.support.official import check_official
+from tests.support.runs import FRAMEWORKS, run_spec
+
+DEMO = RunIdentity("demo", "default")
+LONG = RunIdentity("a-very-long-name-of-a-run-that-nobody-would-want-to-type-twice", "default")
+GB200 = {"product": "NVIDIA-GB200", "gpus": "4", "resources": {"vpc.amazonaws.com/efa": "4"}}
+SHAPES = [
+    ("aws", "NVIDIA-H100-80GB-HBM3", "8", None),
+    ("aws", "NVIDIA-GB200", "4", {"vpc.amazonaws.com/efa": "4"}),
+    ("aws", "NVIDIA-GB300", "4", {}),
+    ("gcp", "NVIDIA-H100-80GB-HBM3", "8", {}),
+    ("gcp", "NVIDIA-GB300", "4", {f"networking.gke.io.networks/rdma-{number}": "1" for number in range(4)}),
+    ("gcp", "NVIDIA-RTX-PRO-6000-Blackwell", "4", {}),
+    ("azure", "NVIDIA-H200", "8", {"nvidia.com/mlnxnics": "8"}),
+    ("togetherai", "NVIDIA-B200", "8", {"nvidia.com/mlnxnics": "8"}),
+    ("mistral", "NVIDIA-GB300", "4", {"rdma/ib": "63"}),
+    ("onprem", "NVIDIA-GB200", "4", {"rdma/hca": "8"}),
+    ("onprem", "NVIDIA-B300", "8", {"rdma/hca": "8"}),
+    ("nscale", "NVIDIA-GB300", None, {"nscale.com/rdmashare": "1"}),
+    ("oci", "NVIDIA-GB200", "4", {}),
+    ("forge", "NVIDIA-A100-SXM4-80GB", "8", {}),
+]
+EVERYTHING = {
+    "config": {"inline": {"a": "b"}},
+    "checkpoint": {"storageSize": "1Gi", "maxRestarts": 1},
+    "goodputMeasurement": {"logProfileRef": "megatron-training"},
+    "bandwidthMeasurement": {"logProfileRef": "nccl-bandwidth", "sampleInterval": "30s"},
+    "thresholds": {"goodputRatio": "value > 0.9"},
+    "gangScheduler": {"schedulerName": "kai-scheduler"},
+    "imagePullSecrets": [{"name": "registry"}],
+    "env": [{"name": "A", "value": "1"}, {"name": "B", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
+    "workloadMetadata": {"labels": {"team": "fleet"}},
+    "resources": {"limits": {"memory": "100Gi"}},
+}
+
+
+def planned(spec=None, cluster=None, identity=DEMO, **keywords) -> Plan:
+    plan = build(identity, spec or run_spec(), cluster or nodes(4), **keywords)
+    assert isinstance(plan, Plan), plan
+    return plan
+
+
+def rendered_job(plan, group=0, iteration=1, retry=0, identity=DEMO):
+    return render_job(plan, identity, identity.name, group, iteration, retry)
+
+
+def train_job_of(job, attempt=0):
+    metadata = job["metadata"]
+    return render_train_job(metadata["name"], metadata["namespace"], job["spec"], metadata["labels"], attempt)
+
+
+def pod_specs(train_job):
+    patch = next(one for one in train_job["spec"]["runtimePatches"] if one["manager"] == "cre.nvidia.com/controller")
+    jobs = patch["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"]
+    return {job["name"]: job["template"]["spec"]["template"] for job in jobs}
+
+
+def pinned_to(template):
+    terms = template["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    (term,) = terms["nodeSelectorTerms"]
+    (requirement,) = term["matchExpressions"]
+    assert (requirement["key"], requirement["operator"]) == ("kubernetes.io/hostname", "In")
+    return requirement["values"]
+
+
+@pytest.mark.parametrize("fields", [{}, EVERYTHING], ids=["plain", "everything"])
+@pytest.mark.parametrize("framework", sorted(FRAMEWORKS))
+@pytest.mark.parametrize(("platform", "product", "gpus", "resources"), SHAPES, ids=[f"{s[0]} {s[1]}" for s in SHAPES])
+def test_every_object_is_what_its_api_takes(platform, product, gpus, resources, framework, fields):
+    cluster = nodes(5, platform=platform, product=product, gpus=gpus, resources=resources)
+    plan = planned(run_spec(framework, **fields), cluster)
+    for group in range(len(plan.groups)):
+        job = rendered_job(plan, group)
+        JobSpec.model_validate(job["spec"])
+        runtimes = [one for one in job["spec"].get("dependencies", ()) if one["kind"] == "TrainingRuntime"]
+        for manifest in (train_job_of(job), *runtimes, *([plan.runtime] if plan.runtime else [])):
+            check_official(manifest)
+        assert not any(value is None for value in _leaves(job))
+
+
+@pytest.mark.parametrize("framework", sorted(FRAMEWORKS))
+def test_all_pods_are_pinned_tolerant_and_labelled(framework):
+    job = rendered_job(planned(run_spec(framework)), group=1)
+    templates = pod_specs(train_job_of(job))
+    assert list(templates) == (["node", "launcher"] if framework == "mpi" else ["node"])
+    for template in templates.values():
+        assert template["metadata"]["labels"] == {"cre.nvidia.com/job": "demo-g1-i1"}
+        assert pinned_to(template) == ["gpu-002", "gpu-003"]
+        assert template["spec"]["tolerations"]
+
+
+def test_pods_are_pinned_by_the_nodes_own_hostname_labels():
+    cluster = [node("a", labels={"kubernetes.io/hostname": "ip-1"}), node("b")]
+    job = rendered_job(planned(cluster=cluster))
+    assert pinned_to(pod_specs(train_job_of(job))["node"]) == ["ip-1", "b"]
+    assert job["metadata"]["annotations"] == {"cre.nvidia.com/group-nodes": "a,b"}
+
+
+def test_the_launcher_of_a_large_group_is_pinned_to_its_first_nodes():
+    plan = planned(run_spec("mpi", numNodes=100), nodes(100))
+    templates = pod_specs(train_job_of(rendered_job(plan)))
+    assert len(pinned_to(templates["node"])) == 100
+    assert pinned_to(templates["launcher"]) == pinned_to(templates["node"])[:MOST_LAUNCHER_NODES]
+
+
+def test_an_overflow_group_has_its_own_size():
+    plan = planned(run_spec(numNodes=3, gpusPerNode=8), nodes(4))
+    assert [rendered_job(plan, group)["spec"]["ranks"] for group in range(2)] == [24, 24]
+    racks = [
+        node(f"n{number}", labels={"topology.k8s.aws/network-node-layer-1": f"r{number % 3 // 2}"})
+        for number in range(5)
+    ]
+    strict = planned(run_spec(orchestration={"testScale": "intra-rack"}), racks)
+    sizes = [len(group.nodes) for group in strict.groups]
+    assert sizes == [4, 1]
+    jobs = [rendered_job(strict, group) for group in range(2)]
+    assert [job["spec"]["workload"]["trainJob"]["trainer"]["numNodes"] for job in jobs] == sizes
+    assert [job["spec"]["ranks"] for job in jobs] == [32, 8]
+
+
+def test_names_say_group_iteration_retry_and_attempt():
+    job = rendered_job(planned(), group=1, iteration=2, retry=3)
+    assert job["metadata"]["name"] == "demo-g1-i2-t3"
+    assert job_key(job["metadata"]["name"]) == JobKey(2, 1, 3)
+    assert train_job_of(job, attempt=4)["metadata"]["name"] == "demo-g1-i2-t3-w4"
+
+
+def test_a_long_name_is_shortened_in_front_and_labels_keep_it_whole():
+    plan = planned(run_spec(checkpoint={"storageSize": "1Gi"}), identity=LONG)
+    job = rendered_job(plan, identity=LONG)
+    assert job["metadata"]["name"] == f"{plan.prefix}-g0-i1"
+    assert len(plan.prefix) <= 20
+    assert job["metadata"]["labels"]["cre.nvidia.com/workload-run"] == LONG.name
+
+
+def test_a_name_that_begins_with_a_digit_still_gives_names_that_trainer_takes():
+    assert planned(identity=RunIdentity("8-gpus", "default")).prefix == "r-8-gpus"
+
+
+def test_objects_of_a_job_get_its_name_wherever_they_are_named_and_nowhere_else():
+    spec = run_spec(
+        "torch",
+        checkpoint={"storageSize": "1Gi"},
+        env=[{"name": "CLAIM", "value": "demo-checkpoint-pvc"}],
+        volumes=[{"name": "same", "persistentVolumeClaim": {"claimName": "demo-checkpoint-pvc"}}],
+        volumeMounts=[{"name": "same", "mountPath": "/same"}],
+    )
+    plan = planned(spec, nodes(4, **GB200))
+    job = rendered_job(plan, group=1)
+    owned = {one["kind"]: one for one in job["spec"]["dependencies"]}
+    assert plan.own_objects
+    assert plan.runtime == {}
+    assert job["metadata"]["labels"]["cre.nvidia.com/devices"] == "true"
+    assert {kind: one["metadata"]["name"] for kind, one in owned.items()} == {
+        "TrainingRuntime": "demo-g1-i1-runtime",
+        "PersistentVolumeClaim": "demo-g1-i1-checkpoint-pvc",
+        "ComputeDomain": "demo-g1-i1-compute-domain",
+    }
+    assert job["spec"]["checkpoint"]["pvcName"] == "demo-g1-i1-checkpoint-pvc"
+    assert job["spec"]["workload"]["trainJob"]["runtimeRef"]["name"] == "demo-g1-i1-runtime"
+    pod = owned["TrainingRuntime"]["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"][
+        "spec"
+    ]
+    claims = {volume["name"]: volume["persistentVolumeClaim"] for volume in pod["volumes"] if "emptyDir" not in volume}
+    assert set(map(str, claims.values())) == {"{'claimName': 'demo-g1-i1-checkpoint-pvc'}"}
+    assert pod["resourceClaims"] == [{"name": "compute-domain", "resourceClaimTemplateName": "demo-g1-i1-channel"}]
+    assert owned["ComputeDomain"]["spec"]["channel"]["resourceClaimTemplate"]["name"] == "demo-g1-i1-channel"
+    assert owned["ComputeDomain"]["spec"]["numNodes"] == 2
+    assert {"name": "CLAIM", "value": "demo-checkpoint-pvc"} in pod["containers"][0]["env"]
+
+
+def test_objects_that_the_user_adds_get_the_jobs_name_in_front():
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "scratch"},
+        "spec": {"accessModes": ["ReadWriteMany"]},
+    }
+    volume = {"name": "scratch", "persistentVolumeClaim": {"claimName": "scratch"}}
+    plan = planned(run_spec(volumes=[volume], overrides=[{"dependencies": [claim]}]))
+    runtime, scratch = rendered_job(plan)["spec"]["dependencies"]
+    assert scratch["metadata"]["name"] == "demo-g0-i1-scratch"
+    assert "demo-g0-i1-scratch" in str(runtime["spec"])
+    assert scratch["metadata"]["labels"]["cre.nvidia.com/workload-run"] == "demo"
+
+
+def test_the_users_word_for_an_object_of_a_long_run_is_understood():
+    change = {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainingRuntime",
+        "metadata": {"name": f"{LONG.name}-runtime", "annotations": {"seen": "yes"}},
+    }
+    plan = planned(run_spec(overrides=[{"dependencies": [change]}]), identity=LONG)
+    assert plan.runtime["metadata"]["annotations"] == {"seen": "yes"}
+
+
+def test_rendering_leaves_the_plan_as_it_was():
+    plan = planned(run_spec("mpi", **EVERYTHING), nodes(4, **GB200))
+    before = copy.deepcopy(plan)
+    jobs = [rendered_job(plan, group) for group in range(2)]
+    jobs[0]["spec"]["workload"]["trainJob"]["trainer"]["numNodes"] = 99
+    jobs[0]["metadata"]["labels"].clear()
+    assert plan == before
+    assert rendered_job(plan, 1) == jobs[1]
+
+
+def test_a_plan_read_back_renders_the_same():
+    plan = planned(run_spec("mpi", **EVERYTHING), nodes(4, **GB200))
+    stored = decode(encode(plan))
+    assert stored == plan
+    assert encode(stored) == encode(plan)
+    assert rendered_job(stored, 1) == rendered_job(plan, 1)
+
+
+@pytest.mark.parametrize("field", ["ttlSecondsAfterFinished", "activeDeadlineSeconds"])
+def test_nothing_ends_or_removes_a_workload_behind_our_back(field):
+    patch = {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainingRuntime",
+        "metadata": {"name": "demo-runtime"},
+        "spec": {
+            "template": {
+                "spec": {
+                    field: 5,
+                    "replicatedJobs": [
+                        {"name": "node", "template": {"spec": {field: 5, "template": {"spec": {field: 5}}}}}
+                    ],
+                }
+            }
+        },
+    }
+    template = {"spec": {"workload": {"trainJob": {field: 5}}}}
+    plan = planned(run_spec(overrides=[{"dependencies": [patch], "jobTemplate": template}]))
+    assert field not in str(plan.runtime)
+    assert field not in str(rendered_job(plan))
+    direct = {"workload": {"trainJob": {field: 5, "runtimeRef": {"name": "x"}}}}
+    assert field not in str(render_train_job("job", "default", direct, {}, 0))
+
+
+def test_a_trainjob_of_a_job_that_nobody_planned_gets_its_pods_labelled():
+    spec = {"workload": {"trainJob": {"runtimeRef": {"name": "theirs"}}}}
+    train_job = render_train_job("mine", "default", spec, {"cre.nvidia.com/group": "0", "other": "x"}, 0)
+    assert list(pod_specs(train_job)) == ["node"]
+    assert train_job["metadata"]["labels"] == {
+        "app.kubernetes.io/managed-by": "cluster-readiness-engine",
+        "cre.nvidia.com/job": "mine",
+        "cre.nvidia.com/group": "0",
+    }
+
+
+def test_a_replicated_job_that_an_override_adds_is_pinned_and_labelled_too():
+    extra = {
+        "name": "watcher",
+        "template": {"spec": {"template": {"spec": {"containers": [{"name": "w", "image": "w"}]}}}},
+    }
+    patch = {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainingRuntime",
+        "metadata": {"name": "demo-runtime"},
+        "spec": {"template": {"spec": {"replicatedJobs": [extra]}}},
+    }
+    plan = planned(run_spec(overrides=[{"dependencies": [patch]}]))
+    templates = pod_specs(train_job_of(rendered_job(plan)))
+    assert list(templates) == ["node", "watcher"]
+    assert pinned_to(templates["watcher"]) == ["gpu-000", "gpu-001"]
+
+
+def test_another_managers_patch_is_left_alone():
+    foreign = {
+        "manager": "example.com/other",
+        "trainingRuntimeSpec": {"template": {"metadata": {"labels": {"a": "b"}}}},
+    }
+    template = {"spec": {"workload": {"trainJob": {"runtimePatches": [foreign]}}}}
+    train_job = train_job_of(rendered_job(planned(run_spec(overrides=[{"jobTemplate": template}]))))
+    assert foreign in train_job["spec"]["runtimePatches"]
+    assert list(pod_specs(train_job)) == ["node"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "gpus", "apart"),
+    [
+        ({}, "8", False),
+        ({"gpusPerNode": 4}, "8", True),
+        ({"gpusPerNode": 5}, "8", False),
+        ({"resources": {"limits": {"nvidia.com/gpu": "2"}}}, "8", True),
+        ({"resources": {"limits": {"nvidia.com/gpu": "0"}}}, "8", True),
+    ],
+    ids=["whole nodes", "half a node", "more than half", "fewer by resources", "none"],
+)
+def test_workers_keep_apart_where_a_node_has_room_for_two(fields, gpus, apart):
+    job = rendered_job(planned(run_spec("mpi", **fields), nodes(2, gpus=gpus)))
+    templates = pod_specs(train_job_of(job))
+    assert ("podAntiAffinity" in templates["node"]["spec"]["affinity"]) is apart
+    assert "podAntiAffinity" not in templates["launcher"]["spec"]["affinity"]
+
+
+@pytest.mark.parametrize(
+    ("absent", "product", "reason"),
+    [
+        (("resource.nvidia.com/v1beta1", "ComputeDomain"), "NVIDIA-GB300", "FabricResourceMissing"),
+        (("resource.k8s.io/v1", "ResourceClaimTemplate"), "NVIDIA-GB300", "FabricResourceMissing"),
+        (("resource.k8s.io/v1", "ResourceClaimTemplate"), "NVIDIA-H100", None),
+    ],
+)
+def test_a_device_api_that_is_not_served_is_named(absent, product, reason):
+    result = build(DEMO, run_spec(), nodes(2, product=product), absent_kinds=[absent])
+    assert getattr(result, "reason", None) == reason
+    assert reason is None or absent[1] in result.message
+
+
+def test_a_group_too_large_to_be_stored_is_refused_with_the_size_that_is_possible():
+    cluster = [node(f"ip-10-0-{number // 250}-{number % 250}.us-west-2.compute.internal") for number in range(2500)]
+    result = build(DEMO, run_spec("mpi", numNodes=2500), cluster)
+    assert isinstance(result, Unplannable)
+    assert (result.reason, result.wait) == ("GroupTooLarge", False)
+    possible = int(result.message.rpartition("about ")[2].split()[0])
+    assert isinstance(build(DEMO, run_spec("mpi", numNodes=possible), cluster[:possible]), Plan)
+
+
+def test_a_configuration_too_large_to_be_stored_is_refused():
+    result = build(DEMO, run_spec(config={"inline": {"data": "x" * 300_000}}), nodes(2))
+    assert isinstance(result, Unplannable)
+    assert result.reason == "ObjectTooLarge"
+    assert "demo-config" in result.message
+
+
+def test_five_thousand_nodes_are_planned_and_rendered_in_time():
+    cluster = nodes(5000)
+    started = time.perf_counter()
+    plan = planned(run_spec("mpi"), cluster)
+    planning = time.perf_counter() - started
+    started = time.perf_counter()
+    jobs = [rendered_job(plan, group) for group in range(2500)]
+    rendering = time.perf_counter() - started
+    assert planning < 1.5, f"{planning:.2f} s"
+    assert rendering < 1, f"{rendering:.2f} s"
+    assert len({job["metadata"]["name"] for job in jobs}) == 2500
+    assert len(encode(plan)) < 100_000
+
+
+def _leaves(value):
+    if isinstance(value, dict):
+        for part in value.values():
+            yield from _leaves(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _leaves(part)
+    else:
+        yield value
