@@ -1,0 +1,132 @@
+"""From request to answer: what may leave, what is refused, and that nothing a parent says becomes an error loop."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from sync_hooks.api.sync import GetObject, Read, Unreadable
+from tests.support.hooks import KINDS, NAMESPACE, NOW, live, manifest, owned
+from webhook.answering import HOOKS, answer
+
+SPEC = {"image": "img", "numNodes": 2, "framework": {"exec": {"command": ["true"]}}}
+
+
+def body(parent: Any, *children: dict[str, Any]) -> bytes:
+    by_kind: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS.get(parent.get("kind", ""), ())}
+    for child in children:
+        key = f"{child['kind']}.{child['apiVersion']}"
+        by_kind[key][f"{NAMESPACE}/{child['metadata']['name']}"] = owned(child, parent)
+    return msgspec.json.encode({"parent": parent, "children": by_kind, "related": {}, "finalizing": False})
+
+
+class Cluster:
+    """Answers reads with what it was told, 404 for the rest, and remembers what it was asked."""
+
+    def __init__(self, *objects: dict[str, Any]) -> None:
+        self.objects = {(item["kind"], item["metadata"]["name"]): live(item) for item in objects}
+        self.asked: list[Read] = []
+
+    def read(self, read: Read) -> Any:
+        self.asked.append(read)
+        return self.objects.get((read.kind, read.name)) if isinstance(read, GetObject) else ()
+
+
+def run(**changes: Any) -> dict[str, Any]:
+    return manifest("WorkloadRun", "run", **{"spec": SPEC, **changes})
+
+
+def sync(parent: dict[str, Any], cluster: Cluster, *children: dict[str, Any], controller: str = "cre-workloadruns"):
+    response = answer(controller, "sync", body(parent, *children), cluster.read, NOW)
+    return response, json.loads(response.body)
+
+
+def test_a_run_gets_its_workflow_with_the_admitted_spec():
+    _, answered = sync(run(), Cluster(run()))
+    [workflow] = answered["children"]
+    assert (workflow["kind"], workflow["metadata"]["name"]) == ("Workflow", "run")
+    assert workflow["spec"] == {**SPEC, "orchestration": {"timeoutPerJob": "24h"}}
+
+
+def test_a_parent_that_does_not_exist_reads_nothing_but_itself():
+    cluster = Cluster()
+    response, _ = sync(run(), cluster)
+    assert (response.status, response.retry_after is not None) == (429, True)
+    assert [read.kind for read in cluster.asked if isinstance(read, GetObject)] == ["WorkloadRun"]
+
+
+def test_a_parent_with_another_uid_is_not_believed():
+    response, _ = sync(run(), Cluster(manifest("WorkloadRun", "run", uid="another")))
+    assert response.status == 429
+
+
+def test_a_parent_of_another_kind_is_refused():
+    response, _ = sync(manifest("Job", "run"), Cluster(), controller="cre-workloadruns")
+    assert response.status == 400
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param(None, id="no spec"),
+        pytest.param("text", id="text"),
+        pytest.param([], id="a list"),
+        pytest.param({**SPEC, "numNodes": "two"}, id="text for a number"),
+        pytest.param({**SPEC, "framework": {}}, id="no framework"),
+        pytest.param({**SPEC, "unknown": 1}, id="an unknown field"),
+    ],
+)
+def test_a_broken_parent_fails_with_its_field_and_keeps_its_children(spec: Any):
+    broken = run(spec=spec)
+    response, answered = sync(broken, Cluster(broken))
+    assert response.status == 200
+    failed = next(item for item in answered["status"]["conditions"] if item["type"] == "Failed")
+    assert (failed["status"], failed["reason"]) == ("True", "InvalidSpec")
+    assert "spec" in failed["message"]
+
+
+def test_a_request_with_impossible_shapes_keeps_the_children_and_says_why():
+    broken = run()
+    broken["metadata"]["labels"] = ["no", "map"]
+    child = manifest("Workflow", "run")
+    response, answered = sync(broken, Cluster(), child)
+    assert response.status == 200
+    assert answered["status"]["conditions"][2]["reason"] == "InvalidObject"
+    assert answered["children"] == [
+        {"apiVersion": "cre.nvidia.com/v1alpha1", "kind": "Workflow", "metadata": {"name": "run"}}
+    ]
+
+
+def test_a_cluster_that_cannot_be_read_keeps_the_children_and_comes_back():
+    def unreadable(read: Read) -> Any:
+        return Unreadable("the API server does not answer")
+
+    response = answer("cre-workloadruns", "sync", body(run()), unreadable, NOW)
+    answered = json.loads(response.body)
+    assert (response.status, answered["status"]) == (200, {})
+    assert answered["resyncAfterSeconds"] > 0
+
+
+def test_children_of_undeclared_kinds_and_other_namespaces_never_leave():
+    raw = json.loads(body(run()))
+    raw["children"] = {}
+    response = answer("cre-workloadruns", "sync", msgspec.json.encode(raw), Cluster(run()).read, NOW)
+    assert json.loads(response.body)["children"] == []
+
+
+@pytest.mark.parametrize(("controller", "hook"), sorted(HOOKS), ids=lambda value: value)
+def test_every_hook_answers_an_empty_parent_without_an_error(controller: str, hook: str):
+    kinds = {"cre-workloadruns": "WorkloadRun", "cre-workflows": "Workflow"}
+    kind = kinds.get(controller) or ("Job" if "jobs" in controller else "")
+    kind = kind or ("BandwidthMeasurement" if "bandwidth" in controller else "GoodputMeasurement")
+    parent = manifest(kind, "empty")
+    response = answer(controller, hook, body(parent), Cluster(parent).read, NOW)
+    assert response.status in (200, 429)
+
+
+def test_no_json_at_all_is_a_value_error():
+    with pytest.raises(ValueError, match=r"malformed|JSON"):
+        answer("cre-workloadruns", "sync", b"not json", Cluster().read, NOW)
