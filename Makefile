@@ -13,7 +13,7 @@ export HYPOTHESIS_STORAGE_DIRECTORY := $(CACHE)/hypothesis
 export MYPY_CACHE_DIR := $(CACHE)/mypy
 export RUFF_CACHE_DIR := $(CACHE)/ruff
 
-PYTEST := $(BIN)/python -m pytest -o cache_dir=$(CACHE)/pytest --numprocesses=$(WORKERS) --dist=loadgroup
+PYTEST := $(BIN)/python -m pytest -o cache_dir=$(CACHE)/pytest --numprocesses=$(WORKERS)
 CODE := webhook sync_hooks certs cli tools tests
 
 .PHONY: help
@@ -48,7 +48,7 @@ lint: setup ## Check style, types, import layers and the length of functions and
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy
-	$(BIN)/mypy tools tests/cluster tests/support
+	$(BIN)/mypy tools tests/conftest.py tests/cluster tests/support tests/tools
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python tools/structure.py
 

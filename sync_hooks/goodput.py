@@ -42,6 +42,9 @@ def _of_job(sample: Sample) -> Answer:
     job = find_job(sample.namespace, sample.spec.job_ref.name, status.job_uid, sample.observed)
     if isinstance(job, Unreadable):
         return answering.wait(sample, job)
+    older = answering.outdated(sample) if isinstance(job, Gone) or job.ended else None
+    if older is not None:
+        return older
     if isinstance(job, Gone) and status.job_uid is None:
         return answering.wait(sample, NotThere("JobNotFound", job.message))
     if isinstance(job, Gone):
@@ -161,5 +164,5 @@ def _give_up(sample: Sample, job: JobState | None, message: str) -> Answer:
     return _end(sample, job, answering.LOGS_UNAVAILABLE, message)
 
 
-def _end(sample: Sample, job: JobState | None, reason: str, message: str) -> Answer:
+def _end(sample: Sample, job: JobState | None, reason: str, message: str) -> Result:
     return answering.end(sample.having(run=None, earlier=None), job, reason, message)

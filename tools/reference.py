@@ -36,8 +36,7 @@ def _page(kind: Kind) -> str:
 
 
 def _name(kind: Kind) -> Iterator[str]:
-    if kind.longest_name:
-        yield f"Names are DNS labels of at most {kind.longest_name} characters.\n"
+    yield f"A name {kind.names.meaning}; at most {kind.names.longest} characters.\n"
     if kind.immutable:
         yield "The spec is immutable after creation.\n"
 

@@ -28,6 +28,7 @@ def create_app(role: str, settings: Settings) -> Flask:
         raise ValueError(f"no such role: {role!r}")
     app = Flask("workloadrun", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MOST_BYTES[role]
+    app.before_request(_bound_chunked_body)
     app.register_error_handler(HTTPException, _http_error)
     app.register_error_handler(Exception, _failure)
     if role == ADMISSION:
@@ -46,6 +47,12 @@ def from_environment() -> Flask:
     if settings.role == ADMISSION:
         admission.warm_up()
     return app
+
+
+def _bound_chunked_body() -> None:
+    """Refuse a body of unannounced length that reaches the limit: werkzeug would only cut it off there."""
+    if request.content_length is None and len(request.get_data()) >= (request.max_content_length or 0):
+        raise RequestEntityTooLarge
 
 
 def _http_error(error: HTTPException) -> Response:
@@ -69,7 +76,9 @@ def _error(status: int, message: str) -> Response:
 
 def _drain() -> None:
     """Read the rest of a body that is refused, up to a limit, so that its sender gets to see why."""
-    stream, left = request.environ["wsgi.input"], min(request.content_length or 0, MOST_DRAINED_BYTES)
+    announced = request.content_length
+    stream, left = request.environ["wsgi.input"], MOST_DRAINED_BYTES if announced is None else announced
+    left = min(left, MOST_DRAINED_BYTES)
     while left > 0:
         chunk = stream.read(min(left, DRAIN_CHUNK_BYTES))
         if not chunk:

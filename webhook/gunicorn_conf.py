@@ -18,7 +18,7 @@ from types import FrameType
 from typing import Any
 
 from webhook.health import Health, serve
-from webhook.settings import HOOKS, SettingsError, read_settings
+from webhook.settings import SettingsError, read_settings
 from webhook.tls import CERTIFICATE, KEY, ServingCertificate
 
 DRAIN_SECONDS = 4.0  # endpoints are told within a second or two; what comes until then is still answered
@@ -34,9 +34,9 @@ if settings.tls_dir is None:
 wsgi_app = "webhook.app:from_environment()"
 _ANY = "[::]" if socket.has_dualstack_ipv6() else "0.0.0.0"  # noqa: S104  pods are reached at every address they have
 bind = [f"{_ANY}:{settings.port}"]
-worker_class = "gthread"
+worker_class = "webhook.worker.PatientWorker"  # gthread
 workers = 1
-threads = 32 if settings.role == HOOKS else 16
+threads = 64  # made when needed; a slow caller holds one for REQUEST_SECONDS at most
 worker_tmp_dir = HEARTBEATS if os.access(HEARTBEATS, os.W_OK) else None
 timeout = 60  # without a heartbeat of the worker's main loop, which no request holds up
 graceful_timeout = 30  # for requests under way; the time in which callers are let go included

@@ -5,7 +5,7 @@ from __future__ import annotations
 from prometheus_client import REGISTRY, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-disable_created_metrics()  # a second series for each, that says when it began
+disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each, that says when it began
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 

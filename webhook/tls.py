@@ -12,7 +12,7 @@ from webhook.metrics import CERTIFICATE_LOADS
 
 CERTIFICATE = "tls.crt"
 KEY = "tls.key"
-REQUEST_SECONDS = 20.0  # from its first byte to its last, so that slow senders do not hold all threads
+REQUEST_SECONDS = 10.0  # from its first byte to its last, so that slow senders do not hold all threads
 
 log = logging.getLogger(__name__)
 

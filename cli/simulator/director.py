@@ -8,7 +8,7 @@ is evicted takes the launcher with it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
@@ -57,6 +57,10 @@ class Run:
     """Whether a bandwidth table is printed."""
     steps: bool
     """Whether training steps are printed."""
+    victim: str = ""
+    """UID of the pod that fails or is evicted."""
+    last_words: dict[str, str] = field(default_factory=dict)
+    """What a pod says when it ends, by UID."""
     end: datetime | None = None
 
     def lines(self) -> Sequence[str]:
@@ -66,12 +70,12 @@ class Run:
         table = samples.nccl_table(self.workload) if self.table else ()
         return (*table, *samples.training_steps(self.workload, self.start, self.seconds)) if self.steps else table
 
-    def output(self) -> Output:
-        """Return what it does print: a sample stops half-way where the workload breaks off."""
+    def output(self, pod: str) -> Output:
+        """Return what a pod does print: a sample stops half-way where the workload breaks off."""
         lines, seconds = self.lines(), self.seconds
-        if self.rule.log is None and self.rule.outcome in BREAKS_OFF:
-            lines, seconds = lines[: len(lines) // 2], seconds / 2
-        return Output(lines, self.start, seconds, self.end)
+        if self.rule.log is not None or self.rule.outcome not in BREAKS_OFF:
+            return Output(lines, self.start, seconds, self.end)
+        return Output(lines[: len(lines) // 2], self.start, seconds / 2, self.end, self.last_words.get(pod))
 
 
 class Director:
@@ -163,7 +167,8 @@ class Director:
             network="Libfabric" if EFA in allocatable else "IB",
         )
         steps = bandwidth is None or spec.get("goodputMeasurement") is not None
-        return Run(rule, self._clock.now(), seconds, workload, bandwidth is not None, steps)
+        run = Run(rule, self._clock.now(), seconds, workload, bandwidth is not None, steps)
+        return _with_victim(run, pods, success_targets(job_set.obj))
 
     def _finish(self, job_set: Entry, run: Run) -> None:
         if self._runs.get(job_set.uid) is not run:
@@ -175,15 +180,12 @@ class Director:
             for pod in deciding:
                 self.kubelets.exit(pod, 0)
             return
-        workers = [pod for pod in pods if pod not in deciding] or deciding
-        launchers = [pod for pod in deciding if pod not in workers]
-        victim = _victim(workers, launchers, run.rule)
-        if victim is not None and run.rule.outcome == "Evicted":
-            self.kubelets.evict(victim)
-        elif victim is not None:
-            self.kubelets.exit(victim, run.rule.exit_code)
-        for pod in launchers:
-            self.kubelets.exit(pod, run.rule.exit_code)
+        launchers = deciding if len(deciding) < len(pods) else []
+        for pod in pods:
+            if pod.uid == run.victim and run.rule.outcome == "Evicted":
+                self.kubelets.evict(pod)
+            elif pod.uid == run.victim or pod in launchers:
+                self.kubelets.exit(pod, run.rule.exit_code)
 
     def output(self, pod: Entry, container: str) -> Output | None:
         """Return what a container prints, None while its pod has not started."""
@@ -195,7 +197,7 @@ class Director:
         if job_set is not None and pod.labels[LABEL_REPLICATED_JOB] not in success_targets(job_set.obj):
             return Output(samples.SERVER_LINES, started, 0.0)
         names = [item["name"] for item in pod.obj["spec"].get("containers") or ()]
-        return Output((), started, 0.0) if run is None or container not in names else run.output()
+        return Output((), started, 0.0) if run is None or container not in names else run.output(pod.uid)
 
     def _rule_of(self, job_set: Entry) -> Rule:
         rule = self._rules.get(job_set.uid)
@@ -212,8 +214,18 @@ class Director:
         return self._scenario.rule(nodes, iteration_of(train_job, job), attempt_of(train_job))
 
 
-def _victim(workers: Sequence[Entry], launchers: Sequence[Entry], rule: Rule) -> Entry | None:
-    if not rule.nodes and launchers and rule.outcome == "Failed":
-        return launchers[0]
-    named = (pod for pod in workers if pod.obj["spec"].get("nodeName") in rule.nodes)
-    return next(named, next(iter(workers), None))
+def _with_victim(run: Run, pods: Sequence[Entry], targets: frozenset[str]) -> Run:
+    """Choose who fails, and what the measured pod says of it at the end."""
+    if run.rule.outcome not in ("Failed", "Evicted"):
+        return run
+    deciding = [pod for pod in pods if pod.labels[LABEL_REPLICATED_JOB] in targets]
+    workers = [pod for pod in pods if pod not in deciding] or deciding
+    launchers = [pod for pod in deciding if pod not in workers]
+    if not run.rule.nodes and launchers and run.rule.outcome == "Failed":
+        return replace(run, victim=launchers[0].uid, last_words={launchers[0].uid: samples.UNATTRIBUTED})
+    named = (pod for pod in workers if pod.obj["spec"].get("nodeName") in run.rule.nodes)
+    victim = next(named, workers[0])
+    if not launchers:
+        return replace(run, victim=victim.uid, last_words={victim.uid: samples.FAILED % run.rule.exit_code})
+    lost = samples.LOST_HOST % victim.obj["spec"]["hostname"]
+    return replace(run, victim=victim.uid, last_words={pod.uid: lost for pod in launchers})

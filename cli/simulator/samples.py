@@ -97,3 +97,8 @@ def _step(workload: Workload, step: int, moment: datetime, milliseconds: float) 
 
 SERVER_LINES = ("Server listening on 0.0.0.0 port 22.", "Server listening on :: port 22.")
 """What an MPI worker prints: it only serves."""
+
+LOST_HOST = "mpirun noticed that process rank 0 with PID 0 on node %s exited on signal 9 (Killed)."
+UNATTRIBUTED = "mpirun: a process returned a non-zero exit code; the job is aborted."
+FAILED = "The workload was made to fail: exit code %d."
+"""Last words of what fails; mpirun's form is the one that is read for the host."""

@@ -52,7 +52,7 @@ def admit(obj: Any) -> Admitted:
 def _errors(root: Value, rules: KindRules) -> Iterator[FieldError]:
     """Yield every error; where two say the same of one field, the last, a rule's own sentence, wins."""
     yield from _top_errors(root)
-    yield from name_errors(root.field("metadata"), rules.longest_name)
+    yield from name_errors(root.field("metadata"), rules.names)
     spec = root.field("spec")
     if not spec.present:
         yield required(spec, "must be given")

@@ -9,6 +9,7 @@ from importlib import import_module
 from sync_hooks.admission.defaulting import Default
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
+from sync_hooks.api.limits import OBJECT_NAMES, NameRule
 from sync_hooks.api.model import API_VERSION, ApiModel
 
 Rule = Callable[[Value], Iterable[FieldError]]
@@ -32,8 +33,7 @@ class KindRules:
     """Warnings about the spec, likewise."""
     defaults: tuple[Default, ...] = ()
     immutable: bool = False
-    longest_name: int | None = None
-    """Names are DNS labels of at most this length; unset leaves them to the API server."""
+    names: NameRule = OBJECT_NAMES
 
 
 _MODULES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sync_hooks.api.kinds import Column, Kind
-from sync_hooks.api.limits import IMMUTABLE, RUN_NAME_PATTERN
+from sync_hooks.api.limits import IMMUTABLE, OBJECT_NAMES
 from sync_hooks.api.model import GROUP, VERSION
 from sync_hooks.api.schema import Schema, structural_schema
 
@@ -66,9 +66,9 @@ def object_schema(kind: Kind) -> Schema:
 
 
 def _metadata(kind: Kind) -> Schema:
-    if kind.longest_name is None:
+    if kind.names is OBJECT_NAMES:  # the API server checks that itself
         return {"type": "object"}
-    name = {"type": "string", "maxLength": kind.longest_name, "pattern": RUN_NAME_PATTERN}
+    name = {"type": "string", "maxLength": kind.names.longest, "pattern": kind.names.pattern}
     return {"type": "object", "properties": {"name": name}}
 
 

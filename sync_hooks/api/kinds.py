@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sync_hooks.api.bandwidthmeasurement import BandwidthMeasurementSpec, BandwidthMeasurementStatus
 from sync_hooks.api.goodputmeasurement import GoodputMeasurementSpec, GoodputMeasurementStatus
 from sync_hooks.api.job import JobSpec, JobStatus
-from sync_hooks.api.limits import LONGEST_JOB_NAME, LONGEST_RUN_NAME
+from sync_hooks.api.limits import JOB_NAMES, OBJECT_NAMES, RUN_NAMES, NameRule
 from sync_hooks.api.logprofile import LogProfileSpec
 from sync_hooks.api.model import ApiModel
 from sync_hooks.api.workflow import WorkflowSpec, WorkflowStatus
@@ -38,7 +38,7 @@ class Kind:
     columns: tuple[Column, ...]
     immutable: bool = False
     cluster_scoped: bool = False
-    longest_name: int | None = None
+    names: NameRule = OBJECT_NAMES
 
 
 STATE = Column("State", "string", '.status.conditions[?(@.status=="True")].type', "Where it stands.")
@@ -72,7 +72,7 @@ KINDS: tuple[Kind, ...] = (
             *(STATE, PLATFORM, GPU, GROUPS, SUCCEEDED, FAILED, RUNNING, ITERATION, TARGETED, TESTED, WAITING, AGE),
         ),
         immutable=True,
-        longest_name=LONGEST_RUN_NAME,
+        names=RUN_NAMES,
     ),
     Kind(
         kind="Workflow",
@@ -83,7 +83,7 @@ KINDS: tuple[Kind, ...] = (
         status=WorkflowStatus,
         columns=(STATE, PLATFORM, GPU, GROUPS, SUCCEEDED, FAILED, RUNNING, ITERATION, TARGETED, TESTED, WAITING, AGE),
         immutable=True,
-        longest_name=LONGEST_RUN_NAME,
+        names=RUN_NAMES,
     ),
     Kind(
         kind="Job",
@@ -102,7 +102,7 @@ KINDS: tuple[Kind, ...] = (
             *(WAITING, AGE),
         ),
         immutable=True,
-        longest_name=LONGEST_JOB_NAME,
+        names=JOB_NAMES,
     ),
     Kind(
         kind="BandwidthMeasurement",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from pydantic.config import JsonDict
 
@@ -15,7 +16,6 @@ LABEL_VALUE_PATTERN = r"^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$"
 QUANTITY_PATTERN = r"^([0-9]+(\.[0-9]+)?)(Ki|Mi|Gi|Ti|Pi|Ei)?$"
 QUEUE_LABEL_KEY_PATTERN = f"^$|^({_DOMAIN}/)?{_NAME}$"
 QUEUE_PATTERN = r"^$|^[a-zA-Z0-9]([a-zA-Z0-9._-]*[a-zA-Z0-9])?$"
-RUN_NAME_PATTERN = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"  # begins with a letter: Trainer asks that of a TrainJob
 RESOURCE_NAME_PATTERN = f"^{_DOMAIN}/{_NAME}$"
 
 MEANINGS = {
@@ -34,8 +34,32 @@ MOST_NODES_PER_GROUP = 10000
 MOST_RESTARTS = 100
 MOST_RETRIES = 10
 MOST_THRESHOLDS = 16
-LONGEST_RUN_NAME = 63  # it becomes a label's value
-LONGEST_JOB_NAME = 39  # leaves room for -w100-node-0-9999-xxxxx below 63
+
+
+@dataclass(frozen=True, slots=True)
+class NameRule:
+    """What the names of a kind are like: at most so long, of this pattern, in words."""
+
+    longest: int
+    pattern: str
+    meaning: str
+
+
+RUN_NAMES = NameRule(
+    63,  # it becomes a label's value
+    r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+    "must consist of lower case letters, digits and '-', alphanumeric at both ends",
+)
+JOB_NAMES = NameRule(
+    39,  # leaves room for -w100-node-0-9999-xxxxx below 63
+    r"^[a-z]([-a-z0-9]*[a-z0-9])?$",  # Trainer asks that of the TrainJob, whose name begins with it
+    "must consist of lower case letters, digits and '-', begin with a letter and not end with '-'",
+)
+OBJECT_NAMES = NameRule(
+    253,
+    r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+    "must consist of lower case letters, digits, '-' and '.', alphanumeric at both ends",
+)
 
 QUEUE_LABEL_KEY = "kai.scheduler/queue"
 """Label that names the queue where the run does not say which one does."""

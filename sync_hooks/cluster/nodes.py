@@ -42,22 +42,16 @@ def select(target: Target, nodes: Iterable[Node], tolerations: Sequence[Tolerati
     ``tolerations`` are those that the workload's pods may carry. A node that the target names is targeted even where
     it does not exist or does not meet the rest of the target.
     """
-    known = {node.name: node for node in nodes}
-    keep_cordoned = targets_cordoned(target)
-    kept: list[Node] = []
-    excluded: dict[str, Reason] = {}
-    for name in sorted(set(target.node_names)) if target.node_names else sorted(known):
-        node = known.get(name)
-        reason = reasons.NO_SUCH_NODE if node is None else _not_selected(target, node)
-        if reason is not None and not target.node_names:
-            continue
-        if node is not None and reason is None:
-            reason = _unfit(node, tolerations, keep_cordoned=keep_cordoned)
-        if node is not None and reason is None:
-            kept.append(node)
-        else:
-            excluded[name] = reason or ""
-    return Selection(tuple(kept), excluded)
+    known = {node.name: node for node in sorted(nodes, key=lambda node: node.name)}
+    if target.node_names:
+        candidates = {name: known.get(name) for name in sorted(set(target.node_names))}
+    else:
+        candidates = {name: node for name, node in known.items() if _not_selected(target, node) is None}
+    verdicts = {name: _unusable(target, node, tolerations) for name, node in candidates.items()}
+    return Selection(
+        kept=tuple(node for node in candidates.values() if node is not None and verdicts[node.name] is None),
+        excluded={name: reason for name, reason in verdicts.items() if reason is not None},
+    )
 
 
 def exclude(selection: Selection, judge: Callable[[Node], Reason | None]) -> Selection:
@@ -102,6 +96,13 @@ def _not_selected(target: Target, node: Node) -> Reason | None:
     if not meets_all(labels, target.match_expressions or ()):
         return reasons.not_selected("matchExpressions")
     return None if carries_all(node, target.taint_selectors or ()) else reasons.not_selected("taintSelectors")
+
+
+def _unusable(target: Target, node: Node | None, tolerations: Sequence[Toleration]) -> Reason | None:
+    """Return why the run cannot use a node, None where it can; ``node`` is None where the target names nobody."""
+    if node is None:
+        return reasons.NO_SUCH_NODE
+    return _not_selected(target, node) or _unfit(node, tolerations, keep_cordoned=targets_cordoned(target))
 
 
 def _unfit(node: Node, tolerations: Sequence[Toleration], *, keep_cordoned: bool) -> Reason | None:

@@ -8,7 +8,7 @@ from sync_hooks.api.conditions import COMPLETE, MEASURING, SUCCEEDED, set_condit
 from sync_hooks.api.observed import LiveObject
 from sync_hooks.api.request import Request
 from sync_hooks.api.status import write_status
-from sync_hooks.api.sync import Answer, GetObject, Reads, Result, Unreadable
+from sync_hooks.api.sync import GetObject, Reads, Result, Unreadable
 from sync_hooks.api.time import parse_rfc3339, rfc3339
 from sync_hooks.measurements.pods import NotThere
 from sync_hooks.measurements.sample import Sample, SpecT, StatusT
@@ -58,11 +58,8 @@ def pend(sample: Sample[SpecT, StatusT], message: str, again: float) -> Result:
     return answer(sample.request, status, again)
 
 
-def end(sample: Sample[SpecT, StatusT], job: JobState | None, reason: str, message: str) -> Answer:
-    """Complete the measurement, once and for all."""
-    older = _outdated(sample)
-    if older is not None:
-        return older
+def end(sample: Sample[SpecT, StatusT], job: JobState | None, reason: str, message: str) -> Result:
+    """Complete the measurement, once and for all; `outdated` comes first."""
     status = measuring(sample.status, "False", reason, message, sample.now)
     conditions = set_condition(status.conditions or (), COMPLETE, "True", reason, message, sample.now)
     ended = job.end if job and job.end else sample.now
@@ -72,10 +69,11 @@ def end(sample: Sample[SpecT, StatusT], job: JobState | None, reason: str, messa
     return answer(sample.request, status)
 
 
-def _outdated(sample: Sample[SpecT, StatusT]) -> Result | Reads | None:
+def outdated(sample: Sample[SpecT, StatusT]) -> Result | Reads | None:
     """Answer for a request that is older than the measurement; None for one that shows it as it is.
 
-    The caches may lag behind a completion that was written a moment ago, and the logs it came from may be gone.
+    Asked once the workload has ended: the caches may lag behind a completion that was written a moment ago, and the
+    logs that it came from may be gone.
     """
     request = sample.request
     read = own_read(request)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from sync_hooks.measurements.rows import METRIC, Columns, adds_up, is_whole, metric_names, row_of
+from sync_hooks.measurements.rows import METRIC, Columns, adds_up, is_whole, row_of
 from sync_hooks.measurements.stamp import text_start
 
 _MESSAGE = re.compile(
     rb"(?:\[[^\]\n]{1,40}\] )?(?P<host>[\w.-]+):\d+:\d+ (?:\[\d+\] )?(?:[^\n]{0,200}? )?NCCL (?:INFO|WARN|TRACE|CALL) "
 )
-_GLUED = re.compile(rb"(?:[-+]?\d+(?:\.\d+)?(?:[eE][-+]\d+)?|N/A)(?=[A-Za-z])")
+_GLUED = re.compile(rb"[-+]?\d+\.?\d*(?:[eE][-+]\d+)?(?=[A-Za-z])")
 _TAG = re.compile(rb"\[\d+,\d+\]<std(?:out|err)>:")  # mpirun --tag-output
 MOST_LINES_BETWEEN = 500  # behind more the rest of a row is taken for lost
 
@@ -58,8 +58,7 @@ def _mended(lines: bytes, start: int, columns: Columns) -> tuple[bytes, int] | N
         if words and all(map(METRIC.match, words)):
             text, end = text + b" " + part, following_end
             row = row_of(text, columns) or row
-    fits = len(row.metrics) == len(metric_names(columns)) and adds_up(row)
-    return (text, end) if fits else None
+    return (text, end) if is_whole(row, columns) and adds_up(row, columns) else None
 
 
 def _line(lines: bytes, start: int) -> tuple[bytes, int]:

@@ -26,9 +26,10 @@ _ROOT = re.compile(rb"-1\Z|\d{1,5}\Z")  # of at most 99,999 ranks; a time of fiv
 _NO_METRICS = frozenset({"root", "timestamp"})
 _ERRORS = frozenset({"error", "res"})  # older versions print the largest deviation there
 _WRONG = frozenset({"#wrong", *_ERRORS})
-_USUAL = ("time", "algbw", "busbw", "#wrong") * 2
+_PLACEMENT = ("time", "algbw", "busbw", "#wrong")
+_USUAL = _PLACEMENT * 2
 _TOLERANCE = 0.06  # times are printed with as few as two digits
-_PRINTED = 0.006  # bandwidths with two decimals
+_PRINTED = 0.006  # GB/s; bandwidths are printed with two decimals
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +76,33 @@ def metric_names(columns: Columns) -> tuple[str, ...]:
 
 
 def is_whole(row: Row, columns: Columns) -> bool:
-    """Tell whether a row has every number that its table prints."""
-    return len(row.metrics) >= len(metric_names(columns))
+    """Tell whether a row has exactly the numbers that its table prints."""
+    return len(row.metrics) == len(metric_names(columns))
 
 
-def adds_up(row: Row) -> bool:
-    """Tell whether a row's numbers belong together: the bandwidth is the size by the time."""
-    time, bandwidth = (number_of(text) for text in row.metrics[:2])
-    if time is None or bandwidth is None or time <= 0:
+def is_one_placement(row: Row, columns: Columns) -> bool:
+    """Tell whether a row may be of a version that prints one placement: only where no header says otherwise."""
+    return not columns and len(row.metrics) == len(_PLACEMENT)
+
+
+def adds_up(row: Row, columns: Columns) -> bool:
+    """Tell whether a row's numbers belong together.
+
+    The bandwidth is the size by the time, and bus and algorithm bandwidth have the same relation in both placements.
+    """
+    numbers = [number_of(text) or 0 for text in row.metrics]
+    algs = [at for at, name in enumerate(metric_names(columns)) if name == "algbw"]
+    time, alg = numbers[:2]
+    expected = row.size / time / 1e3 if time > 0 else -1  # bytes a microsecond are MB/s
+    if not _is_close(alg, expected, _PRINTED):
         return False
-    expected = row.size / time / 1e3  # bytes a microsecond are MB/s
-    return abs(bandwidth - expected) <= _PRINTED + _TOLERANCE * expected
+    first, second = ((numbers[at], numbers[at + 1]) for at in (algs[0], algs[-1]))
+    slack = _PRINTED * sum((*first, *second))
+    return _is_close(first[0] * second[1], first[1] * second[0], slack)
+
+
+def _is_close(value: float, expected: float, slack: float) -> bool:
+    return abs(value - expected) <= slack + _TOLERANCE * abs(expected)
 
 
 def wrong_values(row: Row, columns: Columns) -> int | None:

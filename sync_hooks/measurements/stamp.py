@@ -30,8 +30,9 @@ def nanoseconds(stamp: bytes) -> int | None:
     if match is None:
         return None
     try:
-        moment = datetime.fromisoformat(match.group(1).decode()).replace(tzinfo=_zone(match.group(3).decode()))
-    except ValueError:  # the 31st of February, an offset of 99 hours
+        local = datetime.fromisoformat(match.group(1).decode()).replace(tzinfo=_zone(match.group(3).decode()))
+        moment = local.astimezone(UTC)
+    except (ValueError, OverflowError):  # the 31st of February, an offset of 99 hours, before the first year
         return None
     seconds = (moment - _EPOCH) // timedelta(seconds=1)
     return seconds * _SECOND + int((match.group(2) or b"0").ljust(9, b"0"))
@@ -46,7 +47,7 @@ def moment_of(stamp: bytes | None) -> datetime | None:
 def whole_second(stamp: str) -> str | None:
     """Write the second of a timestamp as a request for logs takes it: ``2026-01-01T00:00:00Z``."""
     moment = moment_of(stamp.encode())
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ") if moment else None
+    return f"{moment.replace(tzinfo=None).isoformat(timespec='seconds')}Z" if moment else None
 
 
 def _zone(text: str) -> timezone:

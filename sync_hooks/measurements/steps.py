@@ -56,7 +56,7 @@ def take_steps(run: GoodputRun, events: Iterable[Event], profile: CompiledProfil
         if event.kind == RESTORE:
             fold.base = None
         line = step_line(event, profile) if event.kind == STEP else None
-        if line is None or line.step == fold.last:  # printed twice, by two ranks
+        if line is None or (line.step == fold.last and fold.base is not None):  # printed twice, by two ranks
             continue
         if fold.last is None:
             first = line.step, rfc3339_micro(time_of(event, profile))

@@ -13,7 +13,15 @@ from sync_hooks.api.bandwidthmeasurement import BandwidthReading, SizeSums
 from sync_hooks.measurements.clock import total
 from sync_hooks.measurements.collective import TYPE_BYTES, UNEVEN, Shape, collective, describe, fits, shape
 from sync_hooks.measurements.pattern import Hit, number_of
-from sync_hooks.measurements.rows import Row, row_of, wrong_values
+from sync_hooks.measurements.rows import (
+    Columns,
+    Row,
+    is_one_placement,
+    is_whole,
+    metric_names,
+    row_of,
+    wrong_values,
+)
 
 LARGEST_BANDWIDTH = 1e6  # GB/s; more is a misread number
 MOST_SIZES = 1000  # kept in a status; a sweep by steps can have more
@@ -38,8 +46,8 @@ def take_row(reading: BandwidthReading, line: bytes, result: Hit | None, wanted:
     reading, counts = _choose(reading, looks, wanted)
     if not counts:
         return reading
-    values = _values(result, row, wanted) if result else None
-    if values is None:
+    values = _values(result) if result else None
+    if values is None or (row is not None and not _is_sound(row, values, columns, wanted)):
         return reading.model_copy(update={"unread": (reading.unread or 0) + 1})
     wrong = wrong_values(row, columns) if row else None
     reading = _add(reading, *values, wrong)
@@ -90,29 +98,30 @@ def _merged_kind(first: str | None, kind: str) -> str | None:
     return " ".join(new if old == _ANY else old for old, new in pairs)
 
 
-def _values(result: Hit, row: Row | None, wanted: Wanted) -> tuple[int, float, float] | None:
-    """Return size, algorithm and bus bandwidth, where the row is sound and the pattern reads it right."""
+def _values(result: Hit) -> tuple[int, float, float] | None:
+    """Return size, algorithm and bus bandwidth as the profile's pattern reads them."""
     size, alg, bus = result.integer("size"), result.number("algBW"), result.number("busBW")
     if size is None or alg is None or bus is None or size < 0:
         return None
     if not (0 <= alg < LARGEST_BANDWIDTH and 0 <= bus < LARGEST_BANDWIDTH):
         return None
-    if row is not None and not (_is_sound(row, wanted) and row.size == size and _has_columns(row, alg, bus)):
-        return None
     return size, round(alg, 6), round(bus, 6)
 
 
-def _is_sound(row: Row, wanted: Wanted) -> bool:
-    """Tell whether a size is a whole number of shares; one that lost its first digits is not."""
+def _is_sound(row: Row, values: tuple[int, float, float], columns: Columns, wanted: Wanted) -> bool:
+    """Tell whether a row is whole, its size is one, and the pattern reads it right.
+
+    A size is a whole number of shares: one that lost its first digits is not. Bandwidths are where the table has them,
+    and both of one placement.
+    """
     target = collective(wanted.test)
     share = row.count * TYPE_BYTES[row.type]
-    return share == 0 or row.size % share == 0 or (target is not None and target.name == UNEVEN)
-
-
-def _has_columns(row: Row, alg: float, bus: float) -> bool:
-    """Tell whether the pattern reads bandwidths where the table has them, and both from one placement."""
+    even = share == 0 or (row.size >= share and row.size % share == 0) or (target and target.name == UNEVEN)
+    whole = is_whole(row, columns) or is_one_placement(row, columns)
     numbers = [number_of(text) for text in row.metrics]
-    return [alg, bus] in (numbers[1:3], numbers[5:7])
+    names = metric_names(columns)
+    pairs = [numbers[at : at + 2] for at, name in enumerate(names[: len(numbers)]) if name == "algbw"]
+    return bool(even and whole and row.size == values[0] and list(values[1:]) in pairs)
 
 
 def _add(reading: BandwidthReading, size: int, alg: float, bus: float, wrong: int | None) -> BandwidthReading:

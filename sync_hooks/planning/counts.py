@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from sync_hooks.api.observed import Node
 from sync_hooks.api.quantity import whole_units
+from sync_hooks.api.workloadrun import WorkloadRunSpec
 from sync_hooks.cluster import reasons as node_reasons
 from sync_hooks.cluster.defaults import node_shape
 from sync_hooks.cluster.nodes import exclude
@@ -39,7 +40,7 @@ def resolve_counts(state: State) -> State | Unplannable:
 def exclude_small_nodes(state: State) -> State | Unplannable:
     """Leave out nodes that offer fewer GPUs than each worker requests, unless GPUs are claimed as devices."""
     claimed = any(row.gpus_claimed for row in effects_of(_resolved(state)))
-    needed = 0 if claimed else _requested_gpus(state)
+    needed = 0 if claimed else requested_gpus(state.spec, state.gpus)
     state = replace(state, needed_gpus=needed)
     if needed == 0:
         return state
@@ -85,6 +86,13 @@ def require_fabric(state: State) -> State | Unplannable:
     return give_up(replace(state, selection=equipped), reasons.FABRIC_RESOURCE_MISSING, f"{message}: {told}; {remedy}")
 
 
+def requested_gpus(spec: WorkloadRunSpec, gpus: int) -> int:
+    """Return the GPUs that each worker requests: the larger of limit and request where the user names them."""
+    given = spec.resources or {}
+    named = [part[GPU] for part in (given.get("limits") or {}, given.get("requests") or {}) if GPU in part]
+    return max(map(whole_units, named)) if named else gpus
+
+
 def _shown(needs: Mapping[str, int]) -> str:
     return " and ".join(f"{count} {name}" for name, count in needs.items())
 
@@ -101,10 +109,3 @@ def _resolved(state: State) -> Resolved:
         mnnvl=state.mnnvl,
         user_env=state.spec.env or (),
     )
-
-
-def _requested_gpus(state: State) -> int:
-    """Return the larger of the user's limit and request where he names GPUs, else the GPUs of a node."""
-    given = state.spec.resources or {}
-    named = [part[GPU] for part in (given.get("limits") or {}, given.get("requests") or {}) if GPU in part]
-    return max(map(whole_units, named)) if named else state.gpus

@@ -8,11 +8,13 @@ from sync_hooks.api.observed import Node
 from sync_hooks.api.target import Target
 from sync_hooks.cluster import reasons as node_reasons
 from sync_hooks.cluster.nodes import LABEL_GPU_PRESENT, ambiguous_hostnames, exclude, select
-from sync_hooks.cluster.platform import UNKNOWN, architecture_of, chosen_architecture, platforms
+from sync_hooks.cluster.platform import UNKNOWN, architecture_of, chosen_architecture, platform_of, platforms
+from sync_hooks.cluster.resources import GPU, commonest_gpus, offered
 from sync_hooks.overrides.expression import ExpressionProblem
 from sync_hooks.overrides.rows import rack_key, topology_key
 from sync_hooks.overrides.when import Detected, matches
 from sync_hooks.planning import reasons
+from sync_hooks.planning.counts import requested_gpus
 from sync_hooks.planning.orchestration import overridden, with_topology
 from sync_hooks.planning.plan import Unplannable
 from sync_hooks.planning.state import State, give_up, name_some, tell_excluded
@@ -27,12 +29,7 @@ def find_nodes(state: State) -> State | Unplannable:
     state = replace(state, selection=exclude(selection, lambda node: shared.get(node.name)))
     if not state.selection.kept:
         return give_up(state, reasons.NODE_DISCOVERY_ERROR, _nothing_found(state), wait=True)
-    state = _of_one_architecture(state)
-    by_platform = platforms(state.selection.kept)
-    if len(by_platform) > 1:
-        found = "; ".join(f"{platform} {len(names)} ({name_some(names)})" for platform, names in by_platform.items())
-        return give_up(state, reasons.HETEROGENEOUS_PLATFORM, f"the nodes are of several platforms: {found}")
-    return replace(state, platform=next(iter(by_platform)))
+    return _of_one_platform(_of_one_architecture(state))
 
 
 def choose_topology(state: State) -> State | Unplannable:
@@ -118,6 +115,22 @@ def _of_one_architecture(state: State) -> State:
         return None if own == chosen else node_reasons.other_architecture(own, chosen)
 
     return replace(state, architecture=chosen, selection=exclude(state.selection, judge))
+
+
+def _of_one_platform(state: State) -> State | Unplannable:
+    """Take the platform of the nodes that offer enough GPUs; a node of another one that does not is left out."""
+    kept = state.selection.kept
+    needed = requested_gpus(state.spec, state.spec.gpus_per_node or commonest_gpus(kept) or 0)
+    by_platform = platforms([node for node in kept if offered(node, GPU) >= needed] or kept)
+    if len(by_platform) > 1:
+        found = "; ".join(f"{platform} {len(names)} ({name_some(names)})" for platform, names in by_platform.items())
+        return give_up(state, reasons.HETEROGENEOUS_PLATFORM, f"the nodes are of several platforms: {found}")
+    platform = next(iter(by_platform))
+
+    def judge(node: Node) -> str | None:
+        return None if platform_of(node) == platform else node_reasons.too_few(offered(node, GPU), needed)
+
+    return replace(state, platform=platform, selection=exclude(state.selection, judge))
 
 
 def _domain_count(state: State) -> int:

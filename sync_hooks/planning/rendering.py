@@ -80,7 +80,6 @@ def _workload(state: State) -> Workload:
     spec = state.spec
     volumes, mounts = _storage(spec, state.naming)
     return Workload(
-        run=state.naming.run,
         framework=spec.framework,
         image=spec.image,
         nodes=state.orchestration.group_size,

@@ -30,7 +30,6 @@ class Gang:
 class Workload:
     """A run with every number resolved. Kubernetes' own objects (env, volumes) stay as the user wrote them."""
 
-    run: str
     framework: Framework
     image: str
     nodes: int

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from cli.simulator.composite import Call, Controller, Key, SyncError
+from cli.simulator.composite import Applied, Call, Controller, Key, SyncError
 from cli.simulator.definition import Definition, DefinitionError, parse
 from cli.simulator.entry import Change, Entry, Object
 from cli.simulator.errors import ApiError
@@ -141,22 +141,32 @@ class Driver:
     def _call(self, running: _Running, key: Key, call: Call) -> None:
         """Runs on a thread of its own."""
         response = running.hooks[call.hook].call(call.body)
-        self._loop.post(lambda: self._finish(running, key, call, response))
+        self._loop.post(lambda: self._apply_children(running, key, call, response))
 
-    def _finish(self, running: _Running, key: Key, call: Call, response: HookResponse) -> None:
+    def _apply_children(self, running: _Running, key: Key, call: Call, response: HookResponse) -> None:
         self.traffic.count(running.definition.name, call.body, response)
         if not running.alive:
             return
         try:
-            running.controller.finish(call, response, lambda delay: running.queue.add_after(key, delay))
+            applied = running.controller.apply_children(
+                call, response, lambda delay: running.queue.add_after(key, delay)
+            )
         except TooManyRequests as error:
             running.queue.add_after(key, error.after)
             self._done(running, key)
         except SyncError as error:
             self._failed(running, key, error)
         else:
-            running.queue.forget(key)
-            self._done(running, key)
+            self._loop.post(lambda: self._write_status(running, key, applied))
+
+    def _write_status(self, running: _Running, key: Key, applied: Applied) -> None:
+        try:
+            running.controller.write_status(applied)
+        except SyncError as error:
+            self._failed(running, key, error)
+            return
+        running.queue.forget(key)
+        self._done(running, key)
 
     def _failed(self, running: _Running, key: Key, error: SyncError) -> None:
         about = self._informers.of(running.definition.parent).find(*key)

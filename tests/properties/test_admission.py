@@ -16,12 +16,12 @@ from sync_hooks.admission.patch import additions
 from sync_hooks.admission.review import Face
 from sync_hooks.api import names
 from sync_hooks.api.limits import (
-    LONGEST_JOB_NAME,
-    LONGEST_RUN_NAME,
+    JOB_NAMES,
     MOST_ITERATIONS,
     MOST_NODES_PER_GROUP,
     MOST_RESTARTS,
     MOST_RETRIES,
+    RUN_NAMES,
 )
 from tests.sync_hooks.admission.cases import BASES, cases
 from webhook.admission import answer
@@ -192,7 +192,7 @@ def damaged(body: bytes, source: random.Random) -> bytes:
 
 
 @given(
-    st.from_regex(r"\A[a-z]([-a-z0-9]{0,61}[a-z0-9])?\Z").filter(lambda name: len(name) <= LONGEST_RUN_NAME),
+    st.from_regex(RUN_NAMES.pattern, fullmatch=True).filter(lambda name: len(name) <= RUN_NAMES.longest),
     st.integers(1, MOST_NODES_PER_GROUP),
     st.integers(1, MOST_ITERATIONS),
     st.integers(0, MOST_RETRIES),
@@ -202,6 +202,6 @@ def damaged(body: bytes, source: random.Random) -> bytes:
 def test_the_names_of_every_admitted_run_fit(run: str, nodes: int, iteration: int, retry: int, attempt: int) -> None:
     job = names.job_name(names.shorten(run), 4999, iteration, retry)
     train_job = names.train_job_name(job, attempt)
-    assert len(job) <= LONGEST_JOB_NAME
+    assert len(job) <= JOB_NAMES.longest
     for pod in (f"{train_job}-node-0-{nodes - 1}-xxxxx", f"{train_job}-launcher-0-0-xxxxx"):
         assert len(pod) <= 63

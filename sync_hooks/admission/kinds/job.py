@@ -24,7 +24,7 @@ from sync_hooks.admission.validation.thresholds import threshold_errors
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
 from sync_hooks.api.job import JobSpec
-from sync_hooks.api.limits import LONGEST_JOB_NAME
+from sync_hooks.api.limits import JOB_NAMES
 
 NODE = {"node": "DYN"}
 
@@ -85,6 +85,6 @@ RULES = {
             "goodputMeasurement": (goodput_advice,),
         },
         immutable=True,
-        longest_name=LONGEST_JOB_NAME,
+        names=JOB_NAMES,
     )
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sync_hooks.admission.kinds.workloadrun import RUN_ADVICE, RUN_OBJECT_RULES, RUN_RULES
 from sync_hooks.admission.rules import KindRules
-from sync_hooks.api.limits import LONGEST_RUN_NAME
+from sync_hooks.api.limits import RUN_NAMES
 from sync_hooks.api.workflow import WorkflowSpec
 
 RULES = {
@@ -14,6 +14,6 @@ RULES = {
         object_rules=RUN_OBJECT_RULES,
         advice=RUN_ADVICE,
         immutable=True,
-        longest_name=LONGEST_RUN_NAME,
+        names=RUN_NAMES,
     )
 }

@@ -32,7 +32,7 @@ from sync_hooks.admission.validation.thresholds import threshold_errors
 from sync_hooks.admission.validation.volumes import mount_errors, volume_advice, volume_errors
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
-from sync_hooks.api.limits import LONGEST_RUN_NAME
+from sync_hooks.api.limits import RUN_NAMES
 from sync_hooks.api.workloadrun import WorkloadRunSpec
 
 
@@ -99,6 +99,6 @@ RULES = {
         advice=RUN_ADVICE,
         defaults=RUN_DEFAULTS,
         immutable=True,
-        longest_name=LONGEST_RUN_NAME,
+        names=RUN_NAMES,
     )
 }

@@ -12,8 +12,8 @@ from sync_hooks.api.errors import FieldError
 Check = Callable[[str], str | None]
 
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-DNS_LABEL = re.compile(_LABEL)
-DNS_SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*")
+_DNS_LABEL = re.compile(_LABEL)
+_DNS_SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 _NAME_PART = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _ENV_NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 _CONFIG_KEY = re.compile(r"[-._a-zA-Z0-9]+")
@@ -40,14 +40,14 @@ def check(where: Value, grammar: Check) -> Iterator[FieldError]:
 
 def dns_label(text: str) -> str | None:
     """Check a name of at most 63 characters, such as that of a volume."""
-    if len(text) <= 63 and DNS_LABEL.fullmatch(text):
+    if len(text) <= 63 and _DNS_LABEL.fullmatch(text):
         return None
     return "must be a DNS label: at most 63 lower case letters, digits and '-', alphanumeric at both ends"
 
 
 def dns_subdomain(text: str) -> str | None:
     """Check the name of an object."""
-    if len(text) <= 253 and DNS_SUBDOMAIN.fullmatch(text):
+    if len(text) <= 253 and _DNS_SUBDOMAIN.fullmatch(text):
         return None
     return "must be an object's name: at most 253 lower case letters, digits, '-' and '.', alphanumeric at both ends"
 

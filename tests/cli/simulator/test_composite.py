@@ -250,9 +250,7 @@ class TestStatus:
         cluster = simulation(hooks, [controller("c", RUNS)])
         first = cluster.store.create(parent())
         seen: list[Object] = []
-        cluster.store.watch(
-            lambda change: seen.append(change.entry.obj.get("status", {}).get("from", "")), "WorkloadRun"
-        )
+        cluster.store.watch(lambda change: seen.append(change.entry.obj), "WorkloadRun")
         cluster.run(60)
         assert run_of(cluster).obj["status"]["from"] == "second"
         assert "first" not in [obj.get("status", {}).get("from") for obj in seen]

@@ -143,11 +143,10 @@ class Tiers:
             wanted.append(
                 {"apiVersion": CRE, "kind": "BandwidthMeasurement", "metadata": metadata, "spec": {"job": name}}
             )
-        job = found.get("TrainJob")
-        status = {
-            "done": job is not None and job.is_true("Complete"),
-            "failed": job is not None and job.is_true("Failed"),
-        }
+        job, measurement = found.get("TrainJob"), found.get("BandwidthMeasurement")
+        measured = not self.measure or (measurement is not None and "bytes" in measurement.status)
+        complete, failed = (job is not None and job.is_true(type_) for type_ in ("Complete", "Failed"))
+        status = {"done": complete and measured, "failed": failed}
         return {"status": status, "children": [stub(child) if child["kind"] in found else child for child in wanted]}
 
     def _measurement(self, body: bytes) -> dict[str, Any]:

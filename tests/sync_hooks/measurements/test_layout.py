@@ -91,7 +91,9 @@ STAMP = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 @pytest.mark.parametrize(
     ("captured", "zoned", "settled"),
     [
-        pytest.param(timedelta(seconds=-3), False, timedelta(seconds=-3), id="UTC, three seconds before it was flushed"),
+        pytest.param(
+            timedelta(seconds=-3), False, timedelta(seconds=-3), id="UTC, three seconds before it was flushed"
+        ),
         pytest.param(timedelta(hours=-7, seconds=-3), False, timedelta(seconds=-3), id="local time in the west"),
         pytest.param(timedelta(hours=5, minutes=45), False, timedelta(), id="local time in Nepal"),
         pytest.param(timedelta(seconds=-3), True, timedelta(seconds=-3), id="with its zone"),

@@ -125,7 +125,9 @@ def test_the_zone_of_the_node_changes_nothing(zone: str) -> None:
         pytest.param("\r\n".join(table(SWEEP)).encode() + b"\r\n", id="carriage returns"),
         pytest.param("\n".join(f"\x1b[32m{line}\x1b[0m" for line in table(SWEEP)).encode(), id="colours"),
         pytest.param("\n".join(f"[1,0]<stdout>:{line}" for line in table(SWEEP)).encode(), id="tags of mpirun"),
-        pytest.param(b"\xe2\x82\n\x00\xff\xfe\n" + "\n".join(table(SWEEP)).encode() + b"\n\xf0\x9f", id="binary around"),
+        pytest.param(
+            b"\xe2\x82\n\x00\xff\xfe\n" + "\n".join(table(SWEEP)).encode() + b"\n\xf0\x9f", id="binary around"
+        ),
         pytest.param("\n".join(table(SWEEP)).encode(), id="no timestamps and no last line feed"),
     ],
 )
@@ -344,7 +346,9 @@ def test_the_sample_logs_are_read(name: str, peak: float, wrong: int, network: s
         pytest.param(["hello"], None, None, id="no word of it"),
     ],
 )  # fmt: skip
-def test_networks_are_told_from_nccls_own_messages(lines: list[str], networks: list[str], fallback: bool | None) -> None:
+def test_networks_are_told_from_nccls_own_messages(
+    lines: list[str], networks: list[str], fallback: bool | None
+) -> None:
     fields = shown(read(lines), ALL_REDUCE)
     assert (fields["transport"], fields["socket_fallback"]) == (networks, fallback)
 

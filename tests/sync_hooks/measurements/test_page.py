@@ -138,7 +138,9 @@ def test_the_kubelets_timestamp_is_told_from_the_text(
     assert line[text_start(line, 0) :] == text
 
 
-@pytest.mark.parametrize("stamp", [b"2026-02-31T12:00:00Z", b"2026-01-01T12:00:00+99:99", b"0001-01-01T00:00:00+12:00", b""])
+@pytest.mark.parametrize(
+    "stamp", [b"2026-02-31T12:00:00Z", b"2026-01-01T12:00:00+99:99", b"0001-01-01T00:00:00+12:00", b""]
+)
 def test_an_impossible_timestamp_is_none(stamp: bytes) -> None:
     assert moment_of(stamp) is None
 

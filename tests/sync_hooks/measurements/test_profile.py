@@ -22,7 +22,9 @@ def errors(patterns: dict[str, Any], **more: Any) -> list[tuple[str, str]]:
     return [(error.field, error.type) for error in found]
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "charts" / "workloadrun" / "profiles").glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "charts" / "workloadrun" / "profiles").glob("*.yaml")), ids=lambda path: path.stem
+)
 def test_every_shipped_profile_compiles_with_an_example_for_every_pattern(path: Any) -> None:
     spec = shipped(path.stem)
     assert isinstance(read_profile(spec), CompiledProfile)

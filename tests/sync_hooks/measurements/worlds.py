@@ -21,6 +21,7 @@ import yaml
 from sync_hooks import bandwidth, goodput
 from sync_hooks.api.observed import LiveObject, Log, Pod
 from sync_hooks.api.sync import GetLogProfile, GetObject, ListPods, Read, ReadLog, Reads, Result, Unreadable
+from sync_hooks.measurements.page import PAGE_BYTES
 from sync_hooks.measurements.profile import CompiledProfile, read_profile
 from sync_hooks.measurements.stamp import nanoseconds, stamp_of
 from tests.support.hooks import NAMESPACE, live, manifest, request
@@ -75,7 +76,9 @@ def example(name: str) -> list[str]:
     return (ROOT / "examples" / "logs" / name).read_text(encoding="utf-8").splitlines()
 
 
-def job(phase: str = "Running", *, uid: str = "uid-job", attempt: int = 0, end: float = 0, **spec: Any) -> dict[str, Any]:
+def job(
+    phase: str = "Running", *, uid: str = "uid-job", attempt: int = 0, end: float = 0, **spec: Any
+) -> dict[str, Any]:
     """A Job whose current attempt is in some phase; one that has ended is final."""
     status: dict[str, Any] = {"attempt": attempt, "workloadPhase": phase}
     status["workloadRef"] = {
@@ -92,7 +95,9 @@ def job(phase: str = "Running", *, uid: str = "uid-job", attempt: int = 0, end: 
     return manifest("Job", "job", uid=uid, spec=spec, status=status)
 
 
-def jobset(attempt: int = 0, *, owner: str = "", roles: Mapping[str, int] | None = None, trainer: str = "launcher") -> Any:
+def jobset(
+    attempt: int = 0, *, owner: str = "", roles: Mapping[str, int] | None = None, trainer: str = "launcher"
+) -> Any:
     """A JobSet with pods by role; ``trainer`` is the role that has the ancestor label, on its Jobs only."""
     label = {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
     jobs = [
@@ -174,7 +179,7 @@ class World:
     failing: dict[type, str] = field(default_factory=dict)
     status: dict[str, Any] = field(default_factory=dict)
     version: int = 1
-    limit: int | None = None
+    limit: int | None = None  # bytes of a page instead of 8 MiB
     seen: list[Read] = field(default_factory=list)
 
     def parent(self) -> dict[str, Any]:
@@ -247,7 +252,8 @@ class World:
         content = self.logs.get(read.pod)
         if content is None:
             return Unreadable(f"pod {read.pod} not found")
-        return serve(content, read.since, self.limit or read.limit_bytes)
+        limit = self.limit * (read.limit_bytes // PAGE_BYTES) if self.limit else read.limit_bytes
+        return serve(content, read.since, limit)
 
 
 def serve(content: bytes, since: str | None, limit: int) -> Log:

@@ -39,7 +39,7 @@ def resolved(platform, architecture, framework="exec", **keywords):
 
 def draft(framework="exec"):
     given = Framework.model_validate(FRAMEWORKS[framework])
-    spec = RUNTIMES[framework](Workload("demo", given, "image", 2, 8, 60)).runtime_spec
+    spec = RUNTIMES[framework](Workload(given, "image", 2, 8, 60)).runtime_spec
     trainer = {"numNodes": 2}
     job = {"metadata": {}, "spec": {"workload": {"trainJob": {"trainer": trainer}}}}
     return Draft(job, {"metadata": {"name": "demo-runtime"}, "spec": spec})

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import copy
-import time
 
 import pytest
 
 from sync_hooks.api.job import JobSpec
-from sync_hooks.api.names import JobKey, job_key
-from sync_hooks.planning.build import build
-from sync_hooks.planning.job import MOST_LAUNCHER_NODES, render_job
-from sync_hooks.planning.plan import Plan, RunIdentity, Unplannable, decode, encode
+from sync_hooks.planning.job import MOST_LAUNCHER_NODES
+from sync_hooks.planning.plan import decode, encode
 from sync_hooks.planning.trainjob import render_train_job
 from tests.support.nodes import node, nodes
 from tests.support.official import check_official
+from tests.support.planned import planned, rendered_job, train_job_of
 from tests.support.runs import FRAMEWORKS, run_spec
 
-DEMO = RunIdentity("demo", "default")
-LONG = RunIdentity("a-very-long-name-of-a-run-that-nobody-would-want-to-type-twice", "default")
 GB200 = {"product": "NVIDIA-GB200", "gpus": "4", "resources": {"vpc.amazonaws.com/efa": "4"}}
 SHAPES = [
     ("aws", "NVIDIA-H100-80GB-HBM3", "8", None),
@@ -48,21 +44,6 @@ EVERYTHING = {
     "workloadMetadata": {"labels": {"team": "fleet"}},
     "resources": {"limits": {"memory": "100Gi"}},
 }
-
-
-def planned(spec=None, cluster=None, identity=DEMO, **keywords) -> Plan:
-    plan = build(identity, spec or run_spec(), cluster or nodes(4), **keywords)
-    assert isinstance(plan, Plan), plan
-    return plan
-
-
-def rendered_job(plan, group=0, iteration=1, retry=0, identity=DEMO):
-    return render_job(plan, identity, identity.name, group, iteration, retry)
-
-
-def train_job_of(job, attempt=0):
-    metadata = job["metadata"]
-    return render_train_job(metadata["name"], metadata["namespace"], job["spec"], metadata["labels"], attempt)
 
 
 def pod_specs(train_job):
@@ -119,6 +100,16 @@ def test_the_launcher_of_a_large_group_is_pinned_to_its_first_nodes():
     assert pinned_to(templates["launcher"]) == pinned_to(templates["node"])[:MOST_LAUNCHER_NODES]
 
 
+def test_more_variables_than_a_trainjob_takes_arguments_are_forwarded_all_the_same():
+    variables = [{"name": f"MINE_{number}", "value": str(number)} for number in range(80)]
+    train_job = train_job_of(rendered_job(planned(run_spec("mpi", env=variables))))
+    trainer = train_job["spec"]["trainer"]
+    assert trainer["command"] == ["sh", "-c"]
+    assert len(trainer["args"]) == 1
+    assert all(f"-x MINE_{number}={number} " in trainer["args"][0] for number in range(80))
+    check_official(train_job)
+
+
 def test_an_overflow_group_has_its_own_size():
     plan = planned(run_spec(numNodes=3, gpusPerNode=8), nodes(4))
     assert [rendered_job(plan, group)["spec"]["ranks"] for group in range(2)] == [24, 24]
@@ -132,82 +123,6 @@ def test_an_overflow_group_has_its_own_size():
     jobs = [rendered_job(strict, group) for group in range(2)]
     assert [job["spec"]["workload"]["trainJob"]["trainer"]["numNodes"] for job in jobs] == sizes
     assert [job["spec"]["ranks"] for job in jobs] == [32, 8]
-
-
-def test_names_say_group_iteration_retry_and_attempt():
-    job = rendered_job(planned(), group=1, iteration=2, retry=3)
-    assert job["metadata"]["name"] == "demo-g1-i2-t3"
-    assert job_key(job["metadata"]["name"]) == JobKey(2, 1, 3)
-    assert train_job_of(job, attempt=4)["metadata"]["name"] == "demo-g1-i2-t3-w4"
-
-
-def test_a_long_name_is_shortened_in_front_and_labels_keep_it_whole():
-    plan = planned(run_spec(checkpoint={"storageSize": "1Gi"}), identity=LONG)
-    job = rendered_job(plan, identity=LONG)
-    assert job["metadata"]["name"] == f"{plan.prefix}-g0-i1"
-    assert len(plan.prefix) <= 20
-    assert job["metadata"]["labels"]["cre.nvidia.com/workload-run"] == LONG.name
-
-
-def test_a_name_that_begins_with_a_digit_still_gives_names_that_trainer_takes():
-    assert planned(identity=RunIdentity("8-gpus", "default")).prefix == "r-8-gpus"
-
-
-def test_objects_of_a_job_get_its_name_wherever_they_are_named_and_nowhere_else():
-    spec = run_spec(
-        "torch",
-        checkpoint={"storageSize": "1Gi"},
-        env=[{"name": "CLAIM", "value": "demo-checkpoint-pvc"}],
-        volumes=[{"name": "same", "persistentVolumeClaim": {"claimName": "demo-checkpoint-pvc"}}],
-        volumeMounts=[{"name": "same", "mountPath": "/same"}],
-    )
-    plan = planned(spec, nodes(4, **GB200))
-    job = rendered_job(plan, group=1)
-    owned = {one["kind"]: one for one in job["spec"]["dependencies"]}
-    assert plan.own_objects
-    assert plan.runtime == {}
-    assert job["metadata"]["labels"]["cre.nvidia.com/devices"] == "true"
-    assert {kind: one["metadata"]["name"] for kind, one in owned.items()} == {
-        "TrainingRuntime": "demo-g1-i1-runtime",
-        "PersistentVolumeClaim": "demo-g1-i1-checkpoint-pvc",
-        "ComputeDomain": "demo-g1-i1-compute-domain",
-    }
-    assert job["spec"]["checkpoint"]["pvcName"] == "demo-g1-i1-checkpoint-pvc"
-    assert job["spec"]["workload"]["trainJob"]["runtimeRef"]["name"] == "demo-g1-i1-runtime"
-    pod = owned["TrainingRuntime"]["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"][
-        "spec"
-    ]
-    claims = {volume["name"]: volume["persistentVolumeClaim"] for volume in pod["volumes"] if "emptyDir" not in volume}
-    assert set(map(str, claims.values())) == {"{'claimName': 'demo-g1-i1-checkpoint-pvc'}"}
-    assert pod["resourceClaims"] == [{"name": "compute-domain", "resourceClaimTemplateName": "demo-g1-i1-channel"}]
-    assert owned["ComputeDomain"]["spec"]["channel"]["resourceClaimTemplate"]["name"] == "demo-g1-i1-channel"
-    assert owned["ComputeDomain"]["spec"]["numNodes"] == 2
-    assert {"name": "CLAIM", "value": "demo-checkpoint-pvc"} in pod["containers"][0]["env"]
-
-
-def test_objects_that_the_user_adds_get_the_jobs_name_in_front():
-    claim = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": "scratch"},
-        "spec": {"accessModes": ["ReadWriteMany"]},
-    }
-    volume = {"name": "scratch", "persistentVolumeClaim": {"claimName": "scratch"}}
-    plan = planned(run_spec(volumes=[volume], overrides=[{"dependencies": [claim]}]))
-    runtime, scratch = rendered_job(plan)["spec"]["dependencies"]
-    assert scratch["metadata"]["name"] == "demo-g0-i1-scratch"
-    assert "demo-g0-i1-scratch" in str(runtime["spec"])
-    assert scratch["metadata"]["labels"]["cre.nvidia.com/workload-run"] == "demo"
-
-
-def test_the_users_word_for_an_object_of_a_long_run_is_understood():
-    change = {
-        "apiVersion": "trainer.kubeflow.org/v1alpha1",
-        "kind": "TrainingRuntime",
-        "metadata": {"name": f"{LONG.name}-runtime", "annotations": {"seen": "yes"}},
-    }
-    plan = planned(run_spec(overrides=[{"dependencies": [change]}]), identity=LONG)
-    assert plan.runtime["metadata"]["annotations"] == {"seen": "yes"}
 
 
 def test_rendering_leaves_the_plan_as_it_was():
@@ -308,50 +223,6 @@ def test_workers_keep_apart_where_a_node_has_room_for_two(fields, gpus, apart):
     templates = pod_specs(train_job_of(job))
     assert ("podAntiAffinity" in templates["node"]["spec"]["affinity"]) is apart
     assert "podAntiAffinity" not in templates["launcher"]["spec"]["affinity"]
-
-
-@pytest.mark.parametrize(
-    ("absent", "product", "reason"),
-    [
-        (("resource.nvidia.com/v1beta1", "ComputeDomain"), "NVIDIA-GB300", "FabricResourceMissing"),
-        (("resource.k8s.io/v1", "ResourceClaimTemplate"), "NVIDIA-GB300", "FabricResourceMissing"),
-        (("resource.k8s.io/v1", "ResourceClaimTemplate"), "NVIDIA-H100", None),
-    ],
-)
-def test_a_device_api_that_is_not_served_is_named(absent, product, reason):
-    result = build(DEMO, run_spec(), nodes(2, product=product), absent_kinds=[absent])
-    assert getattr(result, "reason", None) == reason
-    assert reason is None or absent[1] in result.message
-
-
-def test_a_group_too_large_to_be_stored_is_refused_with_the_size_that_is_possible():
-    cluster = [node(f"ip-10-0-{number // 250}-{number % 250}.us-west-2.compute.internal") for number in range(2500)]
-    result = build(DEMO, run_spec("mpi", numNodes=2500), cluster)
-    assert isinstance(result, Unplannable)
-    assert (result.reason, result.wait) == ("GroupTooLarge", False)
-    possible = int(result.message.rpartition("about ")[2].split()[0])
-    assert isinstance(build(DEMO, run_spec("mpi", numNodes=possible), cluster[:possible]), Plan)
-
-
-def test_a_configuration_too_large_to_be_stored_is_refused():
-    result = build(DEMO, run_spec(config={"inline": {"data": "x" * 300_000}}), nodes(2))
-    assert isinstance(result, Unplannable)
-    assert result.reason == "ObjectTooLarge"
-    assert "demo-config" in result.message
-
-
-def test_five_thousand_nodes_are_planned_and_rendered_in_time():
-    cluster = nodes(5000)
-    started = time.perf_counter()
-    plan = planned(run_spec("mpi"), cluster)
-    planning = time.perf_counter() - started
-    started = time.perf_counter()
-    jobs = [rendered_job(plan, group) for group in range(2500)]
-    rendering = time.perf_counter() - started
-    assert planning < 1.5, f"{planning:.2f} s"
-    assert rendering < 1, f"{rendering:.2f} s"
-    assert len({job["metadata"]["name"] for job in jobs}) == 2500
-    assert len(encode(plan)) < 100_000
 
 
 def _leaves(value):

@@ -25,7 +25,7 @@ words = st.text(min_size=1, max_size=8)
 
 def workload(framework="mpi", *, given=None, **keywords):
     parsed = Framework.model_validate(given or FRAMEWORKS[framework])
-    return Workload("demo", parsed, "image:1", keywords.pop("nodes", 2), keywords.pop("gpus", 8), 3600, **keywords)
+    return Workload(parsed, "image:1", keywords.pop("nodes", 2), keywords.pop("gpus", 8), 3600, **keywords)
 
 
 def render(framework="mpi", **keywords):

@@ -1,0 +1,22 @@
+"""How tests are shared between workers: a file at a time, but all that need the control plane on one worker."""
+
+from __future__ import annotations
+
+import pytest
+from xdist.remote import Producer  # type: ignore[import-untyped]
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
+
+TOGETHER = "tests/cluster/"
+
+
+class OneControlPlane(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
+    """Not xdist's own groups: they are marked in test IDs, which pytest 9.2 no longer lets it change."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return TOGETHER if nodeid.startswith(TOGETHER) else nodeid.partition("::")[0]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneControlPlane:
+    """Answer xdist, whatever its option --dist says."""
+    return OneControlPlane(config, log)

@@ -1,0 +1,57 @@
+"""Where planning gives up for what the cluster cannot do, and how fast it is where it can."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from sync_hooks.planning.build import build
+from sync_hooks.planning.plan import Plan, Unplannable, encode
+from tests.support.nodes import node, nodes
+from tests.support.planned import DEMO, planned, rendered_job
+from tests.support.runs import run_spec
+
+
+@pytest.mark.parametrize(
+    ("absent", "product", "reason"),
+    [
+        (("resource.nvidia.com/v1beta1", "ComputeDomain"), "NVIDIA-GB300", "FabricResourceMissing"),
+        (("resource.k8s.io/v1", "ResourceClaimTemplate"), "NVIDIA-GB300", "FabricResourceMissing"),
+        (("resource.k8s.io/v1", "ResourceClaimTemplate"), "NVIDIA-H100", None),
+    ],
+)
+def test_a_device_api_that_is_not_served_is_named(absent, product, reason):
+    result = build(DEMO, run_spec(), nodes(2, product=product), absent_kinds=[absent])
+    assert getattr(result, "reason", None) == reason
+    assert reason is None or absent[1] in result.message
+
+
+def test_a_group_too_large_to_be_stored_is_refused_with_the_size_that_is_possible():
+    cluster = [node(f"ip-10-0-{number // 250}-{number % 250}.us-west-2.compute.internal") for number in range(2500)]
+    result = build(DEMO, run_spec("mpi", numNodes=2500), cluster)
+    assert isinstance(result, Unplannable)
+    assert (result.reason, result.wait) == ("GroupTooLarge", False)
+    possible = int(result.message.rpartition("about ")[2].split()[0])
+    assert isinstance(build(DEMO, run_spec("mpi", numNodes=possible), cluster[:possible]), Plan)
+
+
+def test_a_configuration_too_large_to_be_stored_is_refused():
+    result = build(DEMO, run_spec(config={"inline": {"data": "x" * 300_000}}), nodes(2))
+    assert isinstance(result, Unplannable)
+    assert result.reason == "ObjectTooLarge"
+    assert "demo-config" in result.message
+
+
+def test_five_thousand_nodes_are_planned_and_rendered_in_time():
+    cluster = nodes(5000)
+    started = time.perf_counter()
+    plan = planned(run_spec("mpi"), cluster)
+    planning = time.perf_counter() - started
+    started = time.perf_counter()
+    jobs = [rendered_job(plan, group) for group in range(2500)]
+    rendering = time.perf_counter() - started
+    assert planning < 1.5, f"{planning:.2f} s"
+    assert rendering < 1, f"{rendering:.2f} s"
+    assert len({job["metadata"]["name"] for job in jobs}) == 2500
+    assert len(encode(plan)) < 100_000

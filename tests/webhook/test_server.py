@@ -1,0 +1,313 @@
+"""The real server, gunicorn with TLS on loopback: it answers, outlives bad callers, renews its certificate, ends."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from certs.authority import KeyPair, issue, make_authority
+from tests.sync_hooks.admission.cases import manifest
+from webhook.tls import REQUEST_SECONDS
+
+START_SECONDS = 60.0
+ROOT = Path(__file__).parents[2]
+NAMES = ["localhost", "127.0.0.1"]
+
+
+@dataclass
+class Server:
+    """A running server: its process, ports and files."""
+
+    process: subprocess.Popen[bytes]
+    port: int
+    health_port: int
+    tls: Path
+    authority: KeyPair
+    log: Path
+
+    def context(self) -> ssl.SSLContext:
+        return ssl.create_default_context(cadata=self.authority.certificate.decode())
+
+    def connect(self) -> http.client.HTTPSConnection:
+        return http.client.HTTPSConnection("localhost", self.port, timeout=20, context=self.context())
+
+    def review(self, obj: dict[str, Any], connection: http.client.HTTPSConnection | None = None) -> dict[str, Any]:
+        used = connection or self.connect()
+        used.request("POST", "/validate", review(obj), {"Content-Type": "application/json"})
+        answer = json.loads(used.getresponse().read())
+        if connection is None:
+            used.close()
+        response: dict[str, Any] = answer["response"]
+        return response
+
+    def health(self, path: str) -> tuple[int, str]:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.health_port}{path}", timeout=5) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    def serve(self, pair: KeyPair) -> None:
+        """Put another certificate in place, as a mounted Secret does: both files at once."""
+        for name, content in (("tls.crt", pair.certificate), ("tls.key", pair.key)):
+            renewed = self.tls / f".{name}"
+            renewed.write_bytes(content)
+            renewed.replace(self.tls / name)
+
+
+def review(obj: dict[str, Any]) -> bytes:
+    request = {
+        "uid": "705ab4f5",
+        "kind": {"group": "cre.nvidia.com", "version": "v1alpha1", "kind": obj["kind"]},
+        "operation": "CREATE",
+        "name": "run",
+        "object": obj,
+    }
+    return json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}).encode()
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+        return port
+
+
+def start(folder: Path) -> Server:
+    authority = make_authority(datetime.now(UTC))
+    server_files = folder / "tls"
+    server_files.mkdir()
+    log = folder / "log"
+    port, health_port = free_port(), free_port()
+    environment = {
+        "PATH": os.environ["PATH"],
+        "WORKLOADRUN_ROLE": "admission",
+        "WORKLOADRUN_PORT": str(port),
+        "WORKLOADRUN_HEALTH_PORT": str(health_port),
+        "WORKLOADRUN_TLS_DIR": str(server_files),
+    }
+    server = Server(None, port, health_port, server_files, authority, log)  # type: ignore[arg-type]
+    server.serve(issue(authority, NAMES, datetime.now(UTC)))
+    with log.open("wb") as output:
+        server.process = subprocess.Popen(
+            [sys.executable, "-m", "gunicorn", "-c", "python:webhook.gunicorn_conf"],
+            cwd=ROOT,
+            env=environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    wait_until_ready(server)
+    return server
+
+
+def wait_until_ready(server: Server) -> None:
+    end = time.monotonic() + START_SECONDS
+    while time.monotonic() < end and server.process.poll() is None:
+        try:
+            if server.health("/readyz")[0] == 200:
+                return
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError(f"the server did not start: {server.log.read_text()}")
+
+
+def stop(server: Server) -> None:
+    if server.process.poll() is None:
+        server.process.terminate()
+        server.process.wait(30)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    running = start(tmp_path_factory.mktemp("server"))
+    yield running
+    stop(running)
+
+
+GOOD = manifest("WorkloadRun", {})
+BAD = manifest("WorkloadRun", {"image": ""})
+
+
+def test_it_answers_over_tls(server: Server) -> None:
+    assert server.review(GOOD) == {"uid": "705ab4f5", "allowed": True}
+    assert server.review(BAD)["status"]["details"]["causes"][0]["field"] == "spec.image"
+
+
+def test_a_connection_is_kept_for_further_requests(server: Server) -> None:
+    connection = server.connect()
+    for _ in range(3):
+        assert server.review(GOOD, connection)["allowed"]
+        assert connection.sock is not None
+    connection.close()
+
+
+def test_health_readiness_and_metrics_have_a_port_of_their_own(server: Server) -> None:
+    server.review(BAD)
+    assert server.health("/healthz") == (200, "ok\n")
+    assert server.health("/readyz") == (200, "ready\n")
+    status, metrics = server.health("/metrics")
+    assert status == 200
+    assert 'answer="refused",kind="WorkloadRun",operation="CREATE",webhook="validate"' in metrics
+    assert server.health("/validate")[0] == 404
+    connection = server.connect()
+    connection.request("GET", "/healthz")
+    assert connection.getresponse().status == 404
+    connection.close()
+
+
+def test_nine_megabytes_are_refused_to_a_caller_that_sends_them_all(server: Server) -> None:
+    connection = server.connect()
+    connection.request("POST", "/validate", b"x" * (9 << 20), {"Content-Type": "application/json"})
+    answer = connection.getresponse()
+    assert (answer.status, answer.headers["Content-Type"]) == (413, "application/json")
+    assert json.loads(answer.read())["response"]["allowed"] is False
+    connection.close()
+    assert server.review(GOOD)["allowed"]
+
+
+def test_bodies_without_a_length_are_bounded_too(server: Server) -> None:
+    connection = server.connect()
+    headers = {"Content-Type": "application/json", "Transfer-Encoding": "chunked"}
+    chunks = (b"%x\r\n%s\r\n" % (1 << 20, b"x" * (1 << 20)) for _ in range(9))
+    connection.putrequest("POST", "/validate")
+    for name, value in headers.items():
+        connection.putheader(name, value)
+    connection.endheaders()
+    for chunk in chunks:
+        connection.send(chunk)
+    connection.send(b"0\r\n\r\n")
+    answer = connection.getresponse()
+    assert answer.status == 413, answer.read()
+    connection.close()
+    assert server.review(GOOD)["allowed"]
+
+
+def test_callers_that_send_nothing_hold_up_nobody(server: Server) -> None:
+    with ExitStack() as silent:
+        for _ in range(128):  # twice as many as there are threads
+            silent.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+        begun = time.monotonic()
+        assert server.review(GOOD)["allowed"]
+        assert time.monotonic() - begun < 3
+
+
+def test_a_caller_that_sends_slowly_is_let_go_in_time(server: Server) -> None:
+    begun = time.monotonic()
+    connection = server.connect()
+    connection.connect()
+    with pytest.raises(OSError, match=""):
+        for _ in range(200):
+            connection.sock.sendall(b"X")
+            time.sleep(0.1)
+    assert time.monotonic() - begun < REQUEST_SECONDS + 4
+    assert server.review(GOOD)["allowed"]
+
+
+def test_a_caller_that_does_not_speak_tls_is_let_go(server: Server) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as plain:
+        plain.sendall(b"POST /validate HTTP/1.1\r\n\r\n")
+        with suppress(ConnectionResetError):
+            while plain.recv(4096):
+                pass
+    assert server.review(GOOD)["allowed"]
+
+
+def served_certificate(server: Server) -> bytes:
+    with (
+        socket.create_connection(("127.0.0.1", server.port)) as plain,
+        server.context().wrap_socket(plain, server_hostname="localhost") as wrapped,
+    ):
+        return wrapped.getpeercert(binary_form=True) or b""
+
+
+def test_the_next_handshake_shows_a_renewed_certificate(server: Server) -> None:
+    open_before = server.connect()
+    assert server.review(GOOD, open_before)["allowed"]
+    for _ in range(2):
+        renewed = issue(server.authority, NAMES, datetime.now(UTC))
+        server.serve(renewed)
+        assert served_certificate(server) == ssl.PEM_cert_to_DER_cert(renewed.certificate.decode())
+    assert server.review(GOOD, open_before)["allowed"]
+    open_before.close()
+
+
+def test_half_a_new_pair_leaves_the_old_one_in_use(server: Server) -> None:
+    before = served_certificate(server)
+    other = issue(server.authority, NAMES, datetime.now(UTC))
+    (server.tls / "tls.crt").write_bytes(other.certificate)
+    assert served_certificate(server) == before
+    (server.tls / "tls.key").write_bytes(other.key)
+    assert served_certificate(server) == ssl.PEM_cert_to_DER_cert(other.certificate.decode())
+
+
+def test_after_sigterm_it_is_unready_answers_on_and_ends_in_time(tmp_path: Path) -> None:
+    server = start(tmp_path)
+    answers: list[bool] = []
+    failures: list[Exception] = []
+    done = threading.Event()
+
+    def call() -> None:
+        while not done.is_set():
+            try:
+                answers.append(server.review(GOOD)["allowed"])
+            except Exception as error:
+                failures.append(error)
+            time.sleep(0.02)
+
+    caller = threading.Thread(target=call)
+    caller.start()
+    try:
+        time.sleep(0.3)
+        begun = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        while server.health("/readyz")[0] == 200:
+            time.sleep(0.05)
+        unready = time.monotonic() - begun
+        answered = len(answers)
+        time.sleep(1.5)  # a caller that has not noticed yet
+        assert len(answers) > answered
+        done.set()
+        caller.join()
+        assert server.process.wait(30) == 0
+        assert failures == []
+        assert all(answers)
+        assert unready < 2
+        assert time.monotonic() - begun < 10
+    finally:
+        done.set()
+        caller.join()
+        stop(server)
+
+
+def test_a_server_without_settings_says_which_in_one_line(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "gunicorn", "-c", "python:webhook.gunicorn_conf"],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], "WORKLOADRUN_ROLE": "admission"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert done.stderr.splitlines() == [
+        "error: WORKLOADRUN_TLS_DIR is not set: it names the folder with tls.crt and tls.key"
+    ]
