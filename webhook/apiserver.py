@@ -63,7 +63,7 @@ class Path:
         where = f"/namespaces/{self.namespace}" if self.namespace else ""
         parts = [part for part in (self.resource, self.name, self.subresource) if part]
         tail = f"?{urlencode(query)}" if query else ""
-        return f"{prefix}{where}/{'/'.join(parts)}{tail}"
+        return "/".join([prefix + where, *parts]) + tail
 
 
 class ApiServer:

@@ -18,6 +18,7 @@ from sync_hooks.api.observed import LiveObject, Log, Node, Pod
 from sync_hooks.api.sync import (
     GetLogProfile,
     GetObject,
+    ListKinds,
     ListNodes,
     ListPods,
     ListSyncErrors,
@@ -59,6 +60,19 @@ class Event(msgspec.Struct):
     lastTimestamp: str | None = None  # noqa: N815 - the API's name
 
 
+class ApiResource(msgspec.Struct):
+    """A resource that is served."""
+
+    kind: str = ""
+
+
+class ApiResources(msgspec.Struct):
+    """What is served of one group and version."""
+
+    resources: tuple[ApiResource, ...] = ()
+
+
+_KINDS = msgspec.json.Decoder(ApiResources)
 _OBJECT = msgspec.json.Decoder(LiveObject)
 _NODES = msgspec.json.Decoder(Page[Node])
 _PODS = msgspec.json.Decoder(Page[Pod])
@@ -119,6 +133,8 @@ class Observer:
                 return self._jobset_pods(read)
             case ReadLog():
                 return self._log(read)
+            case ListKinds(api_version):
+                return self._kinds(api_version)
             case ListSyncErrors():
                 return self._sync_errors(read)
 
@@ -174,6 +190,15 @@ class Observer:
         path = Path("v1", "pods", read.namespace, read.pod, "log")
         content = self._api.get(path, query, seconds=LOG_SECONDS)[: read.limit_bytes]
         return Log(content=content, truncated=len(content) >= read.limit_bytes)
+
+    def _kinds(self, api_version: str) -> tuple[str, ...]:
+        try:
+            resources = _KINDS.decode(self._api.get(Path(api_version, ""))).resources
+        except ApiError as error:
+            if error.status == NOT_FOUND:
+                return ()
+            raise
+        return tuple(sorted({resource.kind for resource in resources}))
 
     def _sync_errors(self, read: ListSyncErrors) -> tuple[str, ...]:
         query: dict[str, str | int] = {"fieldSelector": f"involvedObject.uid={read.uid},reason=SyncError"}

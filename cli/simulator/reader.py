@@ -22,6 +22,7 @@ from sync_hooks.api.observed import LiveObject, Log, Node, Pod
 from sync_hooks.api.sync import (
     GetLogProfile,
     GetObject,
+    ListKinds,
     ListNodes,
     ListPods,
     ListSyncErrors,
@@ -74,6 +75,8 @@ class Reader:
                 return self._kept(shared, 0 if read.fresh else POD_SNAPSHOT_SECONDS, lambda: self._pods(read))
             case ReadLog():
                 return self._log(read)
+            case ListKinds(api_version):
+                return tuple(kind.kind for kind in self._store.discovery.kinds if kind.api_version == api_version)
             case ListSyncErrors():
                 return self._sync_errors(read)
 

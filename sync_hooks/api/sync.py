@@ -68,6 +68,13 @@ class ReadLog:
 
 
 @dataclass(frozen=True, slots=True)
+class ListKinds:
+    """The kinds that the API server serves of one group and version. Observed as a tuple of str, empty for none."""
+
+    api_version: str
+
+
+@dataclass(frozen=True, slots=True)
 class ListSyncErrors:
     """Texts of Metacontroller's SyncError events about one parent, newest first. Observed as a tuple of str."""
 
@@ -75,7 +82,7 @@ class ListSyncErrors:
     uid: str
 
 
-Read = GetObject | GetLogProfile | ListNodes | ListPods | ReadLog | ListSyncErrors
+Read = GetObject | GetLogProfile | ListNodes | ListPods | ReadLog | ListKinds | ListSyncErrors
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from sync_hooks.api.observed import LiveObject
 from sync_hooks.api.request import Request
 from sync_hooks.api.results import AppliedOverride, Coverage, ExcludedNode
 from sync_hooks.api.status import write_status
-from sync_hooks.api.sync import GetObject, ListNodes, Observed, Reads, Result, Unreadable
+from sync_hooks.api.sync import GetObject, ListKinds, ListNodes, Observed, Reads, Result, Unreadable
 from sync_hooks.api.workflow import WorkflowSpec, WorkflowStatus
 from sync_hooks.execution.answers import (
     UNREADABLE_RESYNC_SECONDS,
@@ -33,7 +33,7 @@ from sync_hooks.execution.conclusion import coverage_of
 from sync_hooks.execution.unseen import GivenUp, look_for
 from sync_hooks.execution.waiting import next_look, wait, waited
 from sync_hooks.planning.build import build
-from sync_hooks.planning.plan import Plan, Unplannable, encode
+from sync_hooks.planning.plan import Plan, Unplannable, encode, own_kinds
 
 NODES_GIVE_UP_SECONDS = 300  # for nodes that are not there or not labelled yet
 NODES_RESYNC_SECONDS = 15
@@ -71,6 +71,14 @@ def _plan(request: Request, status: WorkflowStatus, observed: Observed, now: dat
     if isinstance(nodes, Unreadable):
         return _wait_for_nodes(request, status, Unplannable("NodeDiscoveryError", nodes.reason, wait=True), now)
     planned = build(identity(request.parent), spec, nodes)
+    if isinstance(planned, Plan) and (wanted := own_kinds(planned)):
+        reads = tuple(ListKinds(api_version) for api_version in sorted({api_version for api_version, _ in wanted}))
+        if any(read not in observed for read in reads):
+            return Reads(reads)
+        if any(isinstance(observed[read], Unreadable) for read in reads):
+            return keep(request, UNREADABLE_RESYNC_SECONDS)
+        absent = [(version, kind) for version, kind in wanted if kind not in observed[ListKinds(version)]]
+        planned = build(identity(request.parent), spec, nodes, absent) if absent else planned
     if isinstance(planned, Plan):
         return _store(request, status, planned, observed, now)
     return (_wait_for_nodes if planned.wait else _fail)(request, status, planned, now)

@@ -91,14 +91,13 @@ def adds_up(row: Row, columns: Columns) -> bool:
     The bandwidth is the size by the time, and bus and algorithm bandwidth have the same relation in both placements.
     """
     numbers = [number_of(text) or 0 for text in row.metrics]
-    algs = [at for at, name in enumerate(metric_names(columns)) if name == "algbw"]
-    time, alg = numbers[:2]
-    expected = row.size / time / 1e3 if time > 0 else -1  # bytes a microsecond are MB/s
-    if not _is_close(alg, expected, _PRINTED):
+    names = metric_names(columns)[: len(numbers)]
+    pairs = [numbers[at : at + 2] for at in range(len(names)) if names[at : at + 2] == ("algbw", "busbw")]
+    expected = row.size / numbers[0] / 1e3 if pairs and numbers[0] > 0 else -1  # bytes a microsecond are MB/s
+    if not pairs or not _is_close(pairs[0][0], expected, _PRINTED):
         return False
-    first, second = ((numbers[at], numbers[at + 1]) for at in (algs[0], algs[-1]))
-    slack = _PRINTED * sum((*first, *second))
-    return _is_close(first[0] * second[1], first[1] * second[0], slack)
+    (alg, bus), (other_alg, other_bus) = pairs[0], pairs[-1]
+    return _is_close(alg * other_bus, bus * other_alg, _PRINTED * (alg + bus + other_alg + other_bus))
 
 
 def _is_close(value: float, expected: float, slack: float) -> bool:

@@ -90,6 +90,12 @@ class Unplannable:
     applied_overrides: tuple[AppliedOverride, ...] = ()
 
 
+def own_kinds(plan: Plan) -> tuple[tuple[str, str], ...]:
+    """Name the kinds, with their apiVersion, of which each Job brings objects of its own; sorted."""
+    dependencies = (plan.job.get("spec") or {}).get("dependencies") or ()
+    return tuple(sorted({(item["apiVersion"], item["kind"]) for item in dependencies}))
+
+
 def encode(plan: Plan) -> bytes:
     """Compress a plan; the same plan gives the same bytes."""
     return gzip.compress(msgspec.json.encode(plan, order="sorted"), mtime=0)
