@@ -26,8 +26,8 @@ setup: ## Make .venv with the locked packages; the command is then .venv/bin/wor
 
 .PHONY: demo
 demo: setup ## Check a WorkloadRun as admission would, then run it in memory on eight nodes
-	$(BIN)/workloadrun validate examples/nccl-all-reduce.yaml
-	$(BIN)/workloadrun simulate examples/nccl-all-reduce.yaml --nodes aws/h100x8
+	$(BIN)/workloadrun validate examples/nccl-all-reduce-bandwidth.yaml
+	$(BIN)/workloadrun simulate examples/nccl-all-reduce-bandwidth.yaml --nodes aws/h100x8
 
 .PHONY: test
 test: setup tools ## Run all tests but `e2e`, on a real control plane (Go builds it once)

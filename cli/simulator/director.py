@@ -54,9 +54,7 @@ class Run:
     """From the start to the outcome."""
     workload: Workload
     table: bool
-    """Whether a bandwidth table is printed."""
-    steps: bool
-    """Whether training steps are printed."""
+    """Whether a bandwidth table is printed, else training steps: one program prints one of the two."""
     victim: str = ""
     """UID of the pod that fails or is evicted."""
     last_words: dict[str, str] = field(default_factory=dict)
@@ -67,8 +65,9 @@ class Run:
         """Return everything that the measured pod would print if nothing stopped it."""
         if self.rule.log is not None:
             return self.rule.log
-        table = samples.nccl_table(self.workload) if self.table else ()
-        return (*table, *samples.training_steps(self.workload, self.start, self.seconds)) if self.steps else table
+        if self.table:
+            return samples.nccl_table(self.workload)
+        return samples.training_steps(self.workload, self.start, self.seconds)
 
     def output(self, pod: str) -> Output:
         """Return what a pod does print: a sample stops half-way where the workload breaks off."""
@@ -166,8 +165,7 @@ class Director:
             nodes=nodes,
             network="Libfabric" if EFA in allocatable else "IB",
         )
-        steps = bandwidth is None or spec.get("goodputMeasurement") is not None
-        run = Run(rule, self._clock.now(), seconds, workload, bandwidth is not None, steps)
+        run = Run(rule, self._clock.now(), seconds, workload, bandwidth is not None)
         return _with_victim(run, pods, success_targets(job_set.obj))
 
     def _finish(self, job_set: Entry, run: Run) -> None:

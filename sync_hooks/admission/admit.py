@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from sync_hooks.admission.causes import not_supported, required, unknown, wrong_type
@@ -11,10 +12,12 @@ from sync_hooks.admission.defaulting import defaulted
 from sync_hooks.admission.rules import KindRules, kind_rules, known_kinds
 from sync_hooks.admission.shape import null_errors, shape_errors
 from sync_hooks.admission.validation.names import name_errors
-from sync_hooks.admission.validation.size import size_errors, written
+from sync_hooks.admission.validation.size import MOST_BYTES, size_errors, written
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
 from sync_hooks.api.model import API_VERSION
+
+MOST_ERRORS = 256  # nobody reads more of one object, and looking for more of them takes time
 
 TOP_FIELDS = frozenset({"apiVersion", "kind", "metadata", "spec", "status"})
 
@@ -44,7 +47,7 @@ def admit(obj: Any) -> Admitted:
         return Admitted(obj, tuple(_unknown_kind(root, api_version, kind)))
     result = defaulted(obj, rules.defaults)
     root = Value(result)
-    errors = {(error.field, error.type): error for error in _errors(root, rules)}
+    errors = {(error.field, error.type): error for error in islice(_errors(root, rules), MOST_ERRORS)}
     warnings = set(_warnings(root.field("spec"), rules))
     return Admitted(result, tuple(errors[key] for key in sorted(errors)), tuple(sorted(warnings)))
 
@@ -59,7 +62,9 @@ def _errors(root: Value, rules: KindRules) -> Iterator[FieldError]:
         return
     content = written(spec)
     yield from size_errors(spec, content)
-    if content is None or b"null" in content:
+    if content is None or len(content) > MOST_BYTES:
+        return  # what cannot be stored is not worth a second look
+    if b"null" in content:
         yield from null_errors(spec)
     yield from shape_errors(rules.model, spec)
     for field in spec.fields:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import ErrorType, FieldError, cut
 
+LONGEST_WORD = 64  # characters; nobody mistypes a longer one, and looking for the nearest is slow
 LONGEST_PATH = 400  # characters: a label key and where it stands; a nonsense key may be a megabyte long
 
 
@@ -85,10 +87,15 @@ def type_of(value: Any) -> str:
 
 def nearest(word: Any, known: Iterable[str]) -> str | None:
     """Return the known word that was probably meant, None where none is near."""
+    if not isinstance(word, str) or len(word) > LONGEST_WORD:
+        return None
+    return _nearest(word, tuple(known))
+
+
+@lru_cache(maxsize=256)  # the same mistake often stands in every element of a list
+def _nearest(word: str, known: tuple[str, ...]) -> str | None:
     from difflib import get_close_matches  # only wanted where something is wrong
 
-    if not isinstance(word, str) or len(word) > 64:  # nobody mistypes that much, and the search is slow
-        return None
     by_folded = {candidate.casefold(): candidate for candidate in known}
     matches = get_close_matches(word.casefold(), by_folded, n=1, cutoff=0.6)
     return by_folded[matches[0]] if matches else None

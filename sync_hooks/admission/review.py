@@ -22,7 +22,6 @@ from sync_hooks.api.errors import FieldError, cut
 from sync_hooks.api.limits import IMMUTABLE
 from sync_hooks.api.model import GROUP
 
-MOST_CAUSES = 256  # of an object with more mistakes nobody reads them all
 MOST_WARNINGS = 16  # the API server shows 4 kB of them
 LONGEST_NAMED = 5  # changed fields in one sentence
 
@@ -123,14 +122,10 @@ def _changed(spec: Value, old: Value) -> FieldError:
 
 def _refused(request: Request, errors: Sequence[FieldError], warnings: Sequence[str]) -> Response:
     """Refuse as the API server refuses an invalid object of a built-in kind."""
-    listed = [f"{error.field}: {error.message}" for error in errors[:MOST_CAUSES]]
-    if len(errors) > MOST_CAUSES:
-        listed.append(f"and {len(errors) - MOST_CAUSES} more")
+    listed = [f"{error.field}: {error.message}" for error in errors]
     text = listed[0] if len(listed) == 1 else f"[{', '.join(listed)}]"
     message = f'{request.kind}.{GROUP} "{_name(request)}" is invalid: {text}'
-    return Response(
-        Refusal(422, "Invalid", message, tuple(errors[:MOST_CAUSES])), warnings=tuple(warnings)[:MOST_WARNINGS]
-    )
+    return Response(Refusal(422, "Invalid", message, tuple(errors)), warnings=tuple(warnings)[:MOST_WARNINGS])
 
 
 def _name(request: Request) -> str:

@@ -78,7 +78,7 @@ def close(earlier: EarlierRuns, run: GoodputRun, end: datetime, *, interrupted: 
     trained = _within(parse_micro(run.first_step_time), began, end)
     kept = _within(parse_micro(run.checkpoint_time), trained, end) if run.checkpoint_time else trained
     broken = interrupted and run.first_step is not None
-    waited_since = parse_micro(earlier.end_time) if earlier.training_start_time else None
+    waited_since = before if earlier.training_start_time else None
     return EarlierRuns(
         training_start_time=rfc3339_micro(start),
         end_time=rfc3339_micro(end),
@@ -102,7 +102,7 @@ def terms_of(all_runs: EarlierRuns, until: datetime) -> Terms | None:
     start = parse_micro(all_runs.training_start_time)
     if start is None:
         return None
-    waiting = span(parse_micro(all_runs.end_time), until)
+    waiting = span(max(filter(None, (start, parse_micro(all_runs.end_time)))), until)
     return Terms(
         training=total(span(start, until)),
         lost=all_runs.lost_work_sec,

@@ -31,7 +31,10 @@ _MARKERS = (
 
 
 def consumable(reading: BandwidthReading, lines: bytes, *, last: bool) -> int:
-    """Return how many bytes of new lines can be read now: a torn row at their end waits for its rest."""
+    """Return how many bytes of new lines can be read now: a torn row at their end waits for its rest.
+
+    With 0 there is nothing but a torn row.
+    """
     begin = 0 if last else _tail(lines)
     text = readable(lines[begin:])
     rows = [] if last else _rows(_columns_before(reading, lines, begin), list(hits(_markers(), text)))
@@ -39,7 +42,7 @@ def consumable(reading: BandwidthReading, lines: bytes, *, last: bool) -> int:
         return len(lines)
     for _ in range(text.count(b"\n", 0, rows[-1][0])):  # making lines readable changes their length, not their number
         begin = lines.find(b"\n", begin) + 1
-    return begin or len(lines)  # rather a row without its end than no progress
+    return begin
 
 
 def _tail(lines: bytes) -> int:

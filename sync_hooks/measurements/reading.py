@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 from sync_hooks.api.bandwidthmeasurement import BandwidthReading
@@ -21,9 +22,12 @@ def read_page(
 ) -> tuple[BandwidthReading, Window]:
     """Read the new lines of a page; where nothing of it can be read, the next page will be larger."""
     window = new_lines(reading.cursor, page, ended=ended, now=now)
-    if window.stuck:
-        return reading.model_copy(update={"cursor": widen(reading.cursor) or reading.cursor}), window
     lines = window.lines[: consumable(reading, window.lines, last=window.last)]
+    wider = widen(reading.cursor)
+    if page.truncated and not lines and wider is not None:
+        return reading.model_copy(update={"cursor": wider}), replace(window, lines=b"", stuck=True)
+    if page.truncated and not lines:
+        lines = window.lines  # rather a row without its end than no progress
     read = read_table(reading, lines, profile, wanted)
     gaps = (reading.gaps or 0) + window.gap
     return read.model_copy(update={"cursor": advance(reading.cursor, lines), "gaps": gaps or None}), window

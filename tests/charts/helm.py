@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +48,15 @@ class Helm:
         return self("template", release, str(CHART), *where, *versions, *_set(sets))
 
     def render(self, *sets: str, **options: Any) -> list[Object]:
-        """Render the chart and return its objects."""
-        return [document for document in yaml.safe_load_all(self.text(*sets, **options)) if document]
+        """Render the chart, with options as for `text`, and return its objects."""
+        return list(_rendered(self, sets, tuple(sorted(options.items()))))
+
+
+@cache
+def _rendered(helm: Helm, sets: tuple[str, ...], options: tuple[tuple[str, Any], ...]) -> tuple[Object, ...]:
+    """Render once for all tests, which only look; by libyaml, because definitions are long."""
+    text = helm.text(*sets, **dict(options))
+    return tuple(document for document in yaml.load_all(text, yaml.CSafeLoader) if document)
 
 
 def _set(sets: Sequence[str]) -> list[str]:

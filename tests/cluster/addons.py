@@ -20,7 +20,7 @@ from tests.support.kubectl import Kubectl
 DEFINITIONS = (
     ("jobset", "config/components/crd/bases/*.yaml"),
     ("trainer", "manifests/base/crds/*.yaml"),
-    ("kwok", "kustomize/crd/bases/*.yaml"),
+    *(("kwok", f"kustomize/crd/bases/kwok.x-k8s.io_{kind}.yaml") for kind in ("stages", "logs", "clusterlogs")),
 )
 OWN_DEFINITIONS = Path(__file__).parent / "manifests"
 WEBHOOKS = (

@@ -22,13 +22,15 @@ _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 def framework_errors(spec: Value) -> Iterator[FieldError]:
     """Check that one framework is chosen, and that torch has one thing to run."""
     framework = spec.field("framework")
-    chosen = [name for name in FRAMEWORKS if framework.field(name).present]
+    chosen = [name for name in FRAMEWORKS if framework.fields.get(name) is not None]
     if len(chosen) > 1:
         yield invalid(framework, f"exactly one of {_listed(FRAMEWORKS)} may be given, not {_listed(chosen)}")
     elif not chosen and framework.json == {}:
         yield required(framework, f"exactly one of {_listed(FRAMEWORKS)} must be given")
-    yield from _torch_errors(framework.field("torch"))
-    yield from _command_errors(framework.field("exec", "command"))
+    if "torch" in chosen:
+        yield from _torch_errors(framework.field("torch"))
+    if "exec" in chosen:
+        yield from _command_errors(framework.field("exec", "command"))
 
 
 def _torch_errors(torch: Value) -> Iterator[FieldError]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sync_hooks.admission.causes import nearest
-from sync_hooks.admission.validation.durations import duration_errors
+from sync_hooks.admission.validation.durations import duration_errors, seconds_of
 from sync_hooks.admission.validation.grammar import check, dns_subdomain
 from sync_hooks.admission.value import Value
-from sync_hooks.api.duration import parse_duration
 from sync_hooks.api.errors import FieldError
 from sync_hooks.measurements.collective import COLLECTIVES, collective
 
@@ -46,7 +45,7 @@ def goodput_advice(spec: Value) -> Iterator[str]:
 def sampling_advice(measurement: Value) -> Iterator[str]:
     """Point at an interval that is too long, and at a test that is not known."""
     interval, test = measurement.field("sampleInterval"), measurement.field("testType")
-    if (parse_duration(interval.text) or 0) > LONGEST_INTERVAL_SECONDS:
+    if interval.text and (seconds_of(interval.text) or 0) > LONGEST_INTERVAL_SECONDS:
         yield f"{interval}: more than 2m is read as 2m"
     if test.text and collective(test.text) is None:
         near = nearest(test.text, [item.name for item in COLLECTIVES.values()])

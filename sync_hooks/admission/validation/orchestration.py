@@ -27,8 +27,8 @@ def orchestration_errors(spec: Value) -> Iterator[FieldError]:
 
 def orchestration_advice(spec: Value) -> Iterator[str]:
     """Point at a group size that does not count."""
-    scale, nodes = spec.field("orchestration", "testScale").text, spec.field("numNodes")
-    if scale in FIXED_SCALES and nodes.number is not None and nodes.number > 1:
+    scale = spec.field("orchestration", "testScale").text
+    if scale in FIXED_SCALES and ((nodes := spec.field("numNodes")).number or 0) > 1:
         yield f"{nodes}: has no effect with testScale {scale}: {FIXED_SCALES[scale]}"
 
 

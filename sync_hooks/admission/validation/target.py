@@ -71,11 +71,15 @@ def _key_errors(value: Value, key: str) -> Iterator[FieldError]:
 def target_advice(spec: Value) -> Iterator[str]:
     """Point at empty parts, which restrict nothing."""
     target = spec.field("target")
-    for name in ("matchExpressions", "nodeNames", "nodeSelector", "taintSelectors"):
-        part = target.field(name)
-        if part.present and not part.json:
-            yield f"{part}: is empty and restricts nothing"
-    names, nodes = target.field("nodeNames").json, spec.field("numNodes")
-    alone = spec.field("orchestration", "testScale").json == "intra-node"
-    if isinstance(names, list) and nodes.number and not alone and 0 < len(names) < nodes.number:
-        yield f"{nodes}: is more than the {len(names)} nodes that spec.target.nodeNames names"
+    for name, part in target.fields.items():
+        if part in ({}, []):
+            yield f"{target.field(name)}: is empty and restricts nothing"
+    names = target.fields.get("nodeNames")
+    if names and isinstance(names, list):
+        yield from _too_few_advice(spec, len(names))
+
+
+def _too_few_advice(spec: Value, named: int) -> Iterator[str]:
+    nodes, alone = spec.field("numNodes"), spec.field("orchestration", "testScale").json == "intra-node"
+    if not alone and named < (nodes.number or 0):
+        yield f"{nodes}: is more than the {named} nodes that spec.target.nodeNames names"

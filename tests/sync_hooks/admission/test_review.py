@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from sync_hooks.admission.admit import admit
-from sync_hooks.admission.review import MOST_CAUSES, Face, Request, review
+from sync_hooks.admission.admit import MOST_ERRORS, admit
+from sync_hooks.admission.review import Face, Request, review
 from tests.sync_hooks.admission.cases import manifest
 
 FACES = pytest.mark.parametrize("face", list(Face), ids=lambda face: face.value)
@@ -122,9 +122,8 @@ def test_an_update_of_a_mutable_spec_is_judged_anew(regex: str, allowed: bool) -
     assert review(request("UPDATE", new, old, kind="LogProfile"), Face.VALIDATE).allowed is allowed
 
 
-def test_very_many_mistakes_are_counted_beyond_a_limit() -> None:
-    env = [{"name": "A"} for _ in range(2 * MOST_CAUSES)]
+def test_of_very_many_mistakes_the_first_ones_are_told() -> None:
+    env = [{"name": "A"} for _ in range(2 * MOST_ERRORS)]
     answer = review(request("CREATE", manifest("WorkloadRun", {"env": env})), Face.VALIDATE)
     assert answer.refusal is not None
-    assert len(answer.refusal.causes) == MOST_CAUSES
-    assert answer.refusal.message.endswith(f"and {MOST_CAUSES - 1} more]")
+    assert len(answer.refusal.causes) == MOST_ERRORS

@@ -310,5 +310,5 @@ def test_the_sample_log_of_megatron_is_measured() -> None:
     assert (done.status["highestStep"], done.status["lastCheckpointStep"]) == (600, 600)
     assert done.status["avgStepTimeSec"] == pytest.approx(1.2113, abs=1e-4)
     assert done.status["avgTFLOPsPerGPU"] == pytest.approx(612.76, abs=0.01)
-    assert done.status["resumeTimeSec"] == 27 * 8, "the 27 lines before the first step, as the kubelet stamped them"
-    assert done.status["result"] == pytest.approx((820 - 216 - 3 * 8) / 820, abs=0.02)
+    assert done.status["resumeTimeSec"] == 28 * 8, "the 28 lines before the first step, as the kubelet stamped them"
+    assert done.status["result"] == pytest.approx((820 - 224 - 3 * 8) / 820, abs=0.02)
