@@ -48,7 +48,8 @@ lint: setup ## Check style, types, import layers and the length of functions and
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy
-	$(BIN)/mypy tools tests/conftest.py tests/cluster tests/support tests/tools
+	$(BIN)/mypy tools
+	$(BIN)/mypy tests/conftest.py tests/cluster tests/support tests/tools
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python tools/structure.py
 

@@ -1,107 +1,244 @@
-"""A run as people look at it: facts gathered from its objects, the same for a simulated and for a real run.
+"""A run as people look at it: groups and nodes, each with its state, reason and figures; the same for every form.
 
-Gathers and sorts; how it is shown is the report's business.
+Gathers and sorts; how it is shown is the reports' business.
 """
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sync_hooks.api.names import job_key, plan_name
-from sync_hooks.planning.plan import PLAN_KEY, Plan, decode
+from cli.node_view import NodeView, node_views
+from cli.run_objects import BandwidthReport, FailureLogFacts, GoodputReport, JobObject, RunObjects
+from sync_hooks.api.names import ANNOTATION_GROUP_NODES, JobKey, bandwidth_name, goodput_name, job_key, job_name
+from sync_hooks.planning.plan import Plan
+from sync_hooks.report.distribution import SMALLER_IS_BETTER
+from sync_hooks.report.iteration import GroupResult
 
-Object = Mapping[str, Any]
+FAILED, VALIDATION_FAILED, SUCCEEDED = "Failed", "ValidationFailed", "Succeeded"
+PENDING, RUNNING = "Pending", "Running"
+ENDED = (FAILED, VALIDATION_FAILED, SUCCEEDED)
+ORDER = {FAILED: 0, VALIDATION_FAILED: 1, PENDING: 2, RUNNING: 3, SUCCEEDED: 4}
+"""States, the worst first."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupView:
-    """One group in one iteration."""
+    """One group in one iteration, or one retry of it."""
 
-    iteration: int
-    group: int
-    retry: int
+    key: JobKey
     nodes: tuple[str, ...]
+    domains: tuple[str, ...]
     job: str
     train_job: str
     state: str
+    reason: str
     detail: str
+    """Why it is in this state, in one sentence; empty where there is nothing to say."""
     figures: Mapping[str, float]
     started: str
     ended: str
+    blamed: tuple[str, ...]
+    """Nodes that are blamed by name."""
+    unmeasured: tuple[str, ...]
+    log: FailureLogFacts | None
+    bandwidth: BandwidthReport | None
+    goodput: GoodputReport | None
+    superseded: bool = False
+    """A later retry counts instead."""
+
+    @property
+    def label(self) -> str:
+        """Name the group as people say it."""
+        retry = f", retry {self.key.retry}" if self.key.retry else ""
+        return f"group {self.key.group}{retry}"
 
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """A run and its groups, sorted by iteration, group and retry."""
+    """A run, its groups by iteration, group and retry, and its nodes by name."""
 
     name: str
     namespace: str
+    uid: str
+    created: str
     spec: Mapping[str, Any]
     status: Mapping[str, Any]
     groups: tuple[GroupView, ...]
+    nodes: tuple[NodeView, ...]
+    domain_key: str
+    """Node label that domains are told by; empty where they are not known."""
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+    """What could not be read, so that nothing is taken for empty that is only unknown."""
+
+    @property
+    def verdict(self) -> str:
+        """Passed, Failed or Incomplete; empty while the run is under way."""
+        return str(self.status.get("verdict", ""))
+
+    @property
+    def figure(self) -> str:
+        """The figure that groups are compared by: the first that any group has, empty where none was measured."""
+        return next((key for key in FIGURES if any(key in group.figures for group in self.groups)), "")
+
+    @property
+    def iterations(self) -> int:
+        """Iterations in all."""
+        return int((self.status.get("progress") or {}).get("iterations", 1))
 
 
-def view(run: Object, objects: Iterable[Object]) -> RunView:
-    """Gather a run from itself and the objects of its namespace; objects of other runs are passed over."""
-    name, namespace = run["metadata"]["name"], run["metadata"].get("namespace", "default")
-    own = [item for item in objects if item["metadata"].get("namespace") == namespace]
-    plan = _plan(own, name)
-    jobs = [item for item in own if _is_job_of(item, name)]
-    groups = [_group(job, plan) for job in jobs if job_key(job["metadata"]["name"])]
+FIGURES = ("busBandwidthGBps", "algBandwidthGBps", "goodputRatio", "avgTFLOPsPerGPU", "avgStepTimeSec")
+"""Figures in the order in which they are shown."""
+
+
+def view(found: RunObjects) -> RunView:
+    """Put a run together from its objects."""
+    groups = _groups(found)
+    nodes, domain_key = node_views(found, [(group.key, group.nodes, group.state, group.figures) for group in groups])
+    metadata = found.run["metadata"]
     return RunView(
-        name=name,
-        namespace=namespace,
-        spec=run.get("spec") or {},
-        status=run.get("status") or {},
-        groups=tuple(sorted(groups, key=lambda group: (group.iteration, group.group, group.retry))),
+        name=found.name,
+        namespace=found.namespace,
+        uid=str(metadata.get("uid", "")),
+        created=str(metadata.get("creationTimestamp", "")),
+        spec=found.run.get("spec") or {},
+        status=found.status,
+        groups=groups,
+        nodes=nodes,
+        domain_key=domain_key,
+        warnings=found.workflow.status.warnings if found.workflow else (),
+        notes=found.notes,
     )
 
 
-def _is_job_of(item: Object, run: str) -> bool:
-    labels = item["metadata"].get("labels") or {}
-    ours = str(item.get("apiVersion", "")).startswith("cre.nvidia.com/")
-    return ours and item["kind"] == "Job" and labels.get("cre.nvidia.com/workload-run") == run
+def worst_first(groups: Iterable[GroupView], figure: str) -> list[GroupView]:
+    """Sort groups: failed ones, then by the figure, the worst first, then by number; superseded ones at the end."""
+    sign = -1 if figure in SMALLER_IS_BETTER else 1
+
+    def place(group: GroupView) -> tuple[bool, int, bool, float, JobKey]:
+        value = group.figures.get(figure)
+        return (group.superseded, ORDER.get(group.state, 2), value is None, sign * (value or 0.0), group.key)
+
+    return sorted(groups, key=place)
 
 
-def _plan(objects: Iterable[Object], run: str) -> Plan | None:
-    for item in objects:
-        if item["kind"] == "ConfigMap" and item["metadata"]["name"] == plan_name(run):
-            try:
-                return decode(base64.b64decode(item.get("binaryData", {}).get(PLAN_KEY, "")))
-            except ValueError:
-                return None
-    return None
+def _groups(found: RunObjects) -> tuple[GroupView, ...]:
+    """Show each Job; else what its iteration's result says of it; else that it has not been launched."""
+    jobs = {key: job for job in found.jobs if (key := job_key(job.metadata.name)) is not None}
+    results = {
+        JobKey(result.iteration, outcome.group, outcome.retry): outcome
+        for result in found.results
+        for outcome in result.groups
+    }
+    bandwidth = {item.metadata.name: item.status for item in found.bandwidth}
+    goodput = {item.metadata.name: item.status for item in found.goodput}
+    newest = _newest([*jobs, *results])
+    shown: list[GroupView] = []
+    for key in sorted({*jobs, *results, *_planned(found, newest)}):
+        name = jobs[key].metadata.name if key in jobs else _job_name(found.plan, key)
+        measured = (bandwidth.get(bandwidth_name(name)), goodput.get(goodput_name(name)))
+        superseded = key.retry < newest.get((key.iteration, key.group), 0)
+        shown.append(_group(key, name, found.plan, jobs.get(key), results.get(key), measured, superseded=superseded))
+    return tuple(shown)
 
 
-def _group(job: Object, plan: Plan | None) -> GroupView:
-    key = job_key(job["metadata"]["name"])
-    assert key is not None  # noqa: S101 - the caller looked
-    status = job.get("status") or {}
-    known = plan is not None and key.group < len(plan.groups)
-    state, detail = _state(status)
+def _newest(keys: Iterable[JobKey]) -> dict[tuple[int, int], int]:
+    newest: dict[tuple[int, int], int] = {}
+    for key in keys:
+        place = (key.iteration, key.group)
+        newest[place] = max(key.retry, newest.get(place, 0))
+    return newest
+
+
+def _planned(found: RunObjects, known: Mapping[tuple[int, int], int]) -> list[JobKey]:
+    """List the groups of the current iteration that nobody has seen yet; none of a run that has ended."""
+    iteration = int((found.status.get("progress") or {}).get("iteration", 0))
+    if found.plan is None or not iteration or found.status.get("verdict"):
+        return []
+    numbers = range(len(found.plan.groups))
+    return [JobKey(iteration, number) for number in numbers if (iteration, number) not in known]
+
+
+def _job_name(plan: Plan | None, key: JobKey) -> str:
+    return job_name(plan.prefix, key.group, key.iteration, key.retry) if plan else ""
+
+
+Measured = tuple[BandwidthReport | None, GoodputReport | None]
+
+
+def _group(
+    key: JobKey,
+    name: str,
+    plan: Plan | None,
+    job: JobObject | None,
+    result: GroupResult | None,
+    measured: Measured,
+    *,
+    superseded: bool,
+) -> GroupView:
+    planned = plan.groups[key.group] if plan is not None and key.group < len(plan.groups) else None
+    state, reason, detail = _state_of_job(job) if job else _state_of_result(result)
+    seen = job.status if job else result
     return GroupView(
-        iteration=key.iteration,
-        group=key.group,
-        retry=key.retry,
-        nodes=plan.groups[key.group].nodes if plan is not None and known else (),
-        job=job["metadata"]["name"],
-        train_job=(status.get("workloadRef") or {}).get("name", ""),
+        key=key,
+        nodes=planned.nodes if planned else _annotated_nodes(job),
+        domains=planned.domains if planned else (),
+        job=name,
+        train_job=job.status.workload_ref.name if job else "",
         state=state,
+        reason=reason,
         detail=detail,
-        figures=status.get("figures") or {},
-        started=status.get("workloadStartTime", ""),
-        ended=status.get("workloadEndTime", ""),
+        figures=seen.figures if seen else {},
+        started=_times(job, result)[0],
+        ended=_times(job, result)[1],
+        blamed=tuple(node.name for node in seen.failed_nodes) if seen else (),
+        unmeasured=seen.unmeasured if seen else (),
+        log=job.status.failure_log if job else None,
+        bandwidth=measured[0],
+        goodput=measured[1],
+        superseded=superseded,
     )
 
 
-def _state(status: Mapping[str, Any]) -> tuple[str, str]:
-    """Return what a person wants to know of a Job's conditions: the worst of them, and its message."""
-    true = {item["type"]: item["message"] for item in status.get("conditions") or () if item["status"] == "True"}
-    for type_ in ("Failed", "ValidationFailed", "Succeeded"):
+def _annotated_nodes(job: JobObject | None) -> tuple[str, ...]:
+    text = ((job.metadata.annotations if job else None) or {}).get(ANNOTATION_GROUP_NODES, "")
+    return tuple(text.split(",")) if text else ()
+
+
+def _times(job: JobObject | None, result: GroupResult | None) -> tuple[str, str]:
+    if job is not None:
+        return job.status.workload_start_time or "", job.status.workload_end_time or ""
+    return (result.started, result.ended) if result else ("", "")
+
+
+def _state_of_job(job: JobObject) -> tuple[str, str, str]:
+    """Return what a person wants to know of a Job's conditions: the worst of them, with its reason and message."""
+    true = {item.type: item for item in job.status.conditions if item.status == "True"}
+    for type_ in ENDED:
         if type_ in true:
-            return type_, true[type_]
-    waiting = (status.get("waiting") or {}).get("message", "")
-    return status.get("workloadPhase") or "Pending", waiting or true.get("InProgress", "")
+            cause = true.get("HardwareFailed", true[type_]) if type_ == FAILED else true[type_]
+            return type_, cause.reason, cause.message if type_ != SUCCEEDED else ""
+    waiting = job.status.waiting or {}
+    message = waiting.get("message", "") or (true["InProgress"].message if "InProgress" in true else "")
+    return job.status.workload_phase or PENDING, waiting.get("reason", ""), message
+
+
+def _state_of_result(result: GroupResult | None) -> tuple[str, str, str]:
+    if result is None:
+        return PENDING, "NotLaunched", "not launched yet"
+    if result.failure:
+        return FAILED, result.failure_reason, result.failure
+    if result.validation:
+        return VALIDATION_FAILED, result.validation_reason, result.validation
+    return SUCCEEDED, "", ""
+
+
+def counts(groups: Sequence[GroupView]) -> Mapping[str, int]:
+    """Count groups by state, those that a retry replaced left out."""
+    found = dict.fromkeys(ORDER, 0)
+    for group in groups:
+        if not group.superseded:
+            found[group.state] = found.get(group.state, 0) + 1
+    return found

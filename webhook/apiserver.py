@@ -1,4 +1,4 @@
-"""The Kubernetes API server as bytes: GET and POST with the service account's credentials, nothing decoded here.
+"""The Kubernetes API server as bytes: GET, POST and DELETE with given credentials, nothing decoded here.
 
 Configuration and token refresh are the official client's; its models are not used, because lists of thousands of nodes
 and pods are decoded to a few fields by the observer.
@@ -39,12 +39,16 @@ READ_SECONDS = 20  # below the hooks' timeout of 60 s
 
 
 class ApiError(Exception):
-    """The API server refused or could not be reached; ``status`` is 0 for the latter."""
+    """The API server refused or could not be reached; ``status`` is 0 for the latter.
 
-    def __init__(self, status: int, message: str) -> None:
+    ``answer`` is the server's own Status object, empty where it sent none.
+    """
+
+    def __init__(self, status: int, message: str, answer: Mapping[str, Any] | None = None) -> None:
         """Keep the HTTP status and one line for people."""
         super().__init__(message)
         self.status = status
+        self.answer: Mapping[str, Any] = answer or {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +73,18 @@ class Path:
 class ApiServer:
     """A connection pool to one API server; safe to share between threads."""
 
-    def __init__(self, kubeconfig: str | None = None) -> None:
-        """Load credentials: from a kubeconfig file where one is given, else from the pod's service account."""
+    def __init__(self, kubeconfig: str | None = None, context: str | None = None) -> None:
+        """Load credentials: from a kubeconfig file where one is given, else from the pod's service account.
+
+        ``context`` is one of the file's; absent means its current one.
+        """
         import urllib3
         from kubernetes import client, config
 
         configuration = client.Configuration()
         if kubeconfig:
             load_kube_config: Any = config.load_kube_config  # untyped in the client
-            load_kube_config(config_file=kubeconfig, client_configuration=configuration)
+            load_kube_config(config_file=kubeconfig, context=context, client_configuration=configuration)
         else:
             load_incluster_config: Any = config.load_incluster_config
             load_incluster_config(client_configuration=configuration)
@@ -88,16 +95,34 @@ class ApiServer:
         self._errors: Any = client.ApiException
         self._unreachable = urllib3.exceptions.HTTPError
 
-    def get(self, path: Path, query: Mapping[str, str | int] | None = None, *, seconds: float = READ_SECONDS) -> bytes:
+    def get(
+        self,
+        path: Path,
+        query: Mapping[str, str | int] | None = None,
+        *,
+        seconds: float = READ_SECONDS,
+        accept: str = "application/json",
+    ) -> bytes:
         """Return the body of a GET; raises ApiError."""
-        return self._request("GET", path.url(query), None, seconds)
+        return self._request("GET", path.url(query), None, seconds, accept)
 
-    def post(self, path: Path, body: Mapping[str, Any]) -> bytes:
-        """Create an object; raises ApiError."""
-        return self._request("POST", path.url(), body, READ_SECONDS)
+    def post(self, path: Path, body: Mapping[str, Any], query: Mapping[str, str | int] | None = None) -> bytes:
+        """Create an object and return it as stored; raises ApiError."""
+        return self._request("POST", path.url(query), body)
 
-    def _request(self, method: str, url: str, body: Mapping[str, Any] | None, seconds: float) -> bytes:
-        headers: dict[str, str] = {"Accept": "application/json", "Content-Type": "application/json"}
+    def delete(self, path: Path, options: Mapping[str, Any]) -> bytes:
+        """Delete an object, with Kubernetes' DeleteOptions; raises ApiError."""
+        return self._request("DELETE", path.url(), options)
+
+    def _request(
+        self,
+        method: str,
+        url: str,
+        body: Mapping[str, Any] | None,
+        seconds: float = READ_SECONDS,
+        accept: str = "application/json",
+    ) -> bytes:
+        headers: dict[str, str] = {"Accept": accept, "Content-Type": "application/json"}
         queries: list[tuple[str, str]] = []
         self._client.update_params_for_auth(headers, queries, ["BearerToken"], url, method, body)
         try:
@@ -110,12 +135,16 @@ class ApiServer:
         except (OSError, self._unreachable) as error:
             raise ApiError(0, f"{method} {url}: {error}") from error
         if response.status >= 400:
-            raise ApiError(response.status, f"{method} {url}: {response.status} {_message(content)}")
+            answer = _answer(content)
+            said = str(answer.get("message", "")) if answer else content.decode(errors="replace")
+            raise ApiError(response.status, f"{method} {url}: {response.status} {said[:300]}", answer)
         return content
 
 
-def _message(content: bytes) -> str:
+def _answer(content: bytes) -> dict[str, Any]:
+    """Read what the server says; a proxy in between may say something else."""
     try:
-        return str(json.loads(content).get("message", ""))[:300]
-    except (ValueError, AttributeError):
-        return content[:300].decode(errors="replace")
+        answer = json.loads(content)
+    except ValueError:
+        return {}
+    return answer if isinstance(answer, dict) else {}

@@ -77,6 +77,9 @@ class Informers(Protocol):
     def of(self, kind: Kind) -> Cache:
         """Return the cache of a kind; the first call starts it."""
 
+    def restart(self) -> None:
+        """Tell everything anew, as to a process that has just started."""
+
 
 class StoreApi:
     """A client of the store in memory. ``dice`` make its writes fail, get lost, or end the process."""

@@ -14,10 +14,12 @@ from sync_hooks.api.time import rfc3339
 class Timer:
     """Something that will happen; `cancel` makes it never happen."""
 
-    __slots__ = ("_clock", "action", "idle", "when")
+    __slots__ = ("_forget", "action", "idle", "when")
 
-    def __init__(self, clock: VirtualClock, when: float, action: Callable[[], None], *, idle: bool) -> None:
-        self._clock = clock
+    def __init__(
+        self, when: float, action: Callable[[], None], forget: Callable[[Timer], None], *, idle: bool = False
+    ) -> None:
+        self._forget = forget
         self.when = when
         self.action: Callable[[], None] | None = action
         self.idle = idle
@@ -26,7 +28,7 @@ class Timer:
         """Forget the action; a timer that has fired or was cancelled is left alone."""
         if self.action is not None:
             self.action = None
-            self._clock.forget(self)
+            self._forget(self)
 
 
 class Clock(Protocol):
@@ -78,13 +80,13 @@ class VirtualClock:
 
     def schedule(self, delay: float, action: Callable[[], None], *, idle: bool = False) -> Timer:
         """Call ``action`` after ``delay`` virtual seconds (never earlier than now)."""
-        timer = Timer(self, self.time + max(0.0, delay), action, idle=idle)
+        timer = Timer(self.time + max(0.0, delay), action, self._forget, idle=idle)
         self._scheduled += 1
         self._busy += not idle
         heapq.heappush(self._heap, (timer.when, self._scheduled, timer))
         return timer
 
-    def forget(self, timer: Timer) -> None:
+    def _forget(self, timer: Timer) -> None:
         """Keep the count of busy actions true when a timer is cancelled."""
         self._busy -= not timer.idle
 

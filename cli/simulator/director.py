@@ -7,6 +7,7 @@ is evicted takes the launcher with it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -87,6 +88,7 @@ class Director:
         self._rules: dict[str, Rule] = {}
         self._runs: dict[str, Run] = {}
         self._held: dict[str, float] = {}
+        self._started: Counter[str] = Counter()
         self.scheduler = Scheduler(store, clock, self._holds)
         self.kubelets = Kubelets(store, clock, self._on_started)
         store.admit(TRAINER, "TrainJob", self._admit)
@@ -96,6 +98,7 @@ class Director:
         job_set = change.entry
         if change.type == "DELETED" or job_set.obj["spec"].get("suspend"):
             self._runs.pop(job_set.uid, None)
+            self._started.pop(job_set.uid, None)
         if change.type == "DELETED":
             self._rules.pop(job_set.uid, None)
             self._held.pop(job_set.uid, None)
@@ -142,6 +145,9 @@ class Director:
         job_set = job_set_of(self._store, pod)
         if job_set is None or job_set.uid in self._runs:
             return
+        self._started[job_set.uid] += 1
+        if self._started[job_set.uid] < pod_count(job_set.obj):
+            return  # counted first: with thousands of pods, looking at all of them for each would be the square
         pods = pods_of(self._store, job_set)
         if sum(1 for item in pods if phase(item) == "Running") < pod_count(job_set.obj):
             return

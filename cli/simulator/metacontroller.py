@@ -6,13 +6,12 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from cli.simulator.api import Api
+from cli.simulator.api import Api, Informers
 from cli.simulator.clock import Clock
 from cli.simulator.composite import Applied, Call, Controller, Key, SyncError
 from cli.simulator.definition import Definition, DefinitionError, parse
 from cli.simulator.entry import Entry
 from cli.simulator.faults import Dice, ProcessDied
-from cli.simulator.informer import SharedInformers
 from cli.simulator.kinds import METACONTROLLER, Kind
 from cli.simulator.pace import Pace, RateLimit
 from cli.simulator.protocol import HookCaller, HookResponse, TooManyRequests
@@ -35,12 +34,15 @@ class Traffic:
     answer_bytes: Counter[str] = field(default_factory=Counter)
     largest_request: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
+    parents: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Calls by controller and parent's qualified name: a parent with far more than others is in a hot loop."""
     total: int = 0
 
-    def count(self, name: str, request: bytes, response: HookResponse) -> None:
+    def count(self, name: str, parent: str, request: bytes, response: HookResponse) -> None:
         """Count one call."""
         self.total += 1
         self.calls[name] += 1
+        self.parents[name, parent] += 1
         self.request_bytes[name] += len(request)
         self.answer_bytes[name] += len(response.body)
         self.largest_request[name] = max(self.largest_request[name], len(request))
@@ -72,7 +74,7 @@ class Metacontroller:
     def __init__(
         self,
         api: Api,
-        informers: SharedInformers,
+        informers: Informers,
         clock: Clock,
         hooks: HookCaller,
         *,
@@ -167,7 +169,7 @@ class Metacontroller:
             if self._dice.hits(faults.answer_lost):
                 response = HookResponse(504, b"injected: the answer was lost")
                 seconds = definition.timeout_seconds
-        self.traffic.count(definition.name, call.body, response)
+        self.traffic.count(definition.name, call.parent.qualified_name, call.body, response)
         return response, seconds
 
     def _apply_children(self, sync: _Sync, call: Call, response: HookResponse) -> None:

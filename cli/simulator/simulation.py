@@ -28,7 +28,7 @@ from cli.simulator.metacontroller import ACTOR, Metacontroller
 from cli.simulator.pace import Pace
 from cli.simulator.protocol import HookCaller
 from cli.simulator.reader import Reader
-from cli.simulator.report import HookTraffic, Report, Stopped, Writes
+from cli.simulator.report import Report, Stopped, hook_traffic, writes
 from cli.simulator.scenario import Scenario
 from cli.simulator.store import Store
 from cli.simulator.trainer import Trainer
@@ -142,7 +142,6 @@ class Simulation:
 
     def report(self, stopped: Stopped) -> Report:
         """Sum up what there is now."""
-        traffic, tally = self.metacontroller.traffic, self.store.tally
         entries = [entry for entry in self.store.all() if entry.kind.kind not in NOT_REPORTED]
         events = sorted((entry.obj for entry in self.store.select(CORE, "Event")), key=_event_time)
         return Report(
@@ -150,27 +149,15 @@ class Simulation:
             stopped=stopped,
             objects=tuple(entry.obj for entry in entries),
             events=tuple(events),
-            writes=tuple(
-                Writes(*key, count, tally.written_bytes[key]) for key, count in sorted(tally.requests.items())
-            ),
-            hooks=tuple(
-                HookTraffic(
-                    name,
-                    traffic.calls[name],
-                    traffic.errors[name],
-                    traffic.request_bytes[name],
-                    traffic.largest_request[name],
-                    traffic.answer_bytes[name],
-                )
-                for name in sorted(traffic.calls)
-            ),
+            writes=writes(self.store.tally),
+            hooks=hook_traffic(self.metacontroller.traffic),
             reads=dict(sorted(self.reader.reads.items())),
             log_bytes=self.reader.log_bytes,
         )
 
     def _busiest(self) -> str:
-        name, count = self.metacontroller.traffic.calls.most_common(1)[0]
-        return f"{count} calls of {name} in {self.clock.time:.0f} virtual seconds"
+        (name, parent), count = self.metacontroller.traffic.parents.most_common(1)[0]
+        return f"{count} calls of {name} for {parent} in {self.clock.time:.0f} virtual seconds"
 
     def _record(self, event: Object) -> None:
         metadata = event["metadata"]

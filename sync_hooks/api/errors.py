@@ -19,7 +19,6 @@ ErrorType = Literal[
 """Kubernetes' own cause types (metav1.CauseType)."""
 
 
-
 class Key(str):
     """A key of a map in a field path, as opposed to the name of a field."""
 

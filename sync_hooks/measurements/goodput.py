@@ -74,6 +74,7 @@ def close(earlier: EarlierRuns, run: GoodputRun, end: datetime, *, interrupted: 
     """Add an attempt that ended to the sums over the earlier ones."""
     start = parse_micro(earlier.training_start_time) or _training_start(run)
     before = max(filter(None, (start, parse_micro(earlier.end_time))), default=None)
+    end = max(end, before or end)  # clocks of several nodes are never quite one
     began = _within(_began(run, resumed=earlier.end_time is not None), before, end)
     trained = _within(parse_micro(run.first_step_time), began, end)
     kept = _within(parse_micro(run.checkpoint_time), trained, end) if run.checkpoint_time else trained
@@ -102,11 +103,12 @@ def terms_of(all_runs: EarlierRuns, until: datetime) -> Terms | None:
     start = parse_micro(all_runs.training_start_time)
     if start is None:
         return None
-    waiting = span(max(filter(None, (start, parse_micro(all_runs.end_time)))), until)
+    end = max(filter(None, (start, parse_micro(all_runs.end_time))))
+    until = max(until, end)
     return Terms(
         training=total(span(start, until)),
         lost=all_runs.lost_work_sec,
-        reschedule=total(all_runs.reschedule_sec, waiting),
+        reschedule=total(all_runs.reschedule_sec, span(end, until)),
         resume=all_runs.resume_sec,
         save=all_runs.save_sec,
     )

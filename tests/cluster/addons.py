@@ -47,7 +47,7 @@ def _define(run: Run, kubectl: Kubectl) -> None:
     files = [str(path) for module, pattern in DEFINITIONS for path in run.manifests(module, pattern)]
     files.append(str(OWN_DEFINITIONS))
     kubectl("create", "--validate=false", *[f"--filename={path}" for path in files])  # 1.5 MB: not parsed here as well
-    kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+    kubectl.wait_for_definitions()
     if run.settings.kwok:
         log = run.folder / "pod.log"
         log.write_text(DEFAULT_LOG)

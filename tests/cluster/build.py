@@ -98,7 +98,7 @@ def _locked(folder: Path, say: Say) -> Iterator[None]:
 def _announce(folder: Path, work: Sequence[tuple[Module, list[Program]]], say: Say) -> None:
     names = ", ".join(program.name for _, programs in work for program in programs)
     say(f"building from Go modules, once a version: {names}")
-    say(f"  into {folder} (about 12 minutes in all on two cores with cold caches, seconds with warm ones)")
+    say(f"  into {folder} (about 15 minutes in all on two cores with cold caches, seconds with warm ones)")
 
 
 def _build(folder: Path, module: Module, programs: Sequence[Program], say: Say) -> None:

@@ -144,7 +144,7 @@ class Driver:
         self._loop.post(lambda: self._apply_children(running, key, call, response))
 
     def _apply_children(self, running: _Running, key: Key, call: Call, response: HookResponse) -> None:
-        self.traffic.count(running.definition.name, call.body, response)
+        self.traffic.count(running.definition.name, call.parent.name, call.body, response)
         if not running.alive:
             return
         try:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import secrets
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -85,27 +84,13 @@ def _serve(folder: Path, control_plane: Path, server: str, ports: dict[str, int]
 def _install(kubectl: Kubectl, authority: Authority, ports: dict[str, int], token: str) -> None:
     crds = [yaml.safe_load(path.read_text()) for path in sorted((CHART / "templates" / "crds").glob("*.yaml"))]
     kubectl.apply(crds)
-    _wait_for_crds(kubectl, {crd["metadata"]["name"] for crd in crds})
+    kubectl.wait_for_definitions(*(crd["metadata"]["name"] for crd in crds))
     profiles = [yaml.safe_load(path.read_text()) for path in sorted((CHART / "profiles").glob("*.yaml"))]
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
     kubectl.apply([namespace, *profiles])
     replace(kubectl, namespace=NAMESPACE).apply([_token(token)])
     kubectl.apply(_webhooks(authority, ports["admission"]))
     kubectl.apply([_controller(item, authority, ports["hooks"]) for item in product_controllers() if _served(item)])
-
-
-def _wait_for_crds(kubectl: Kubectl, names: set[str]) -> None:
-    """Wait until CRDs are served; ``kubectl wait`` fails on one that has no status yet."""
-    for _ in range(100):
-        conditions = {crd["metadata"]["name"]: crd.get("status", {}).get("conditions") for crd in kubectl.list("crds")}
-        if all(_established(conditions.get(name)) for name in names):
-            return
-        time.sleep(0.2)
-    raise AssertionError(f"not established: {sorted(names)}")
-
-
-def _established(conditions: Any) -> bool:
-    return any(item["type"] == "Established" and item["status"] == "True" for item in conditions or ())
 
 
 def _served(controller: dict[str, Any]) -> bool:

@@ -53,6 +53,11 @@ class Release:
             raise HelmError(done.stderr + done.stdout)
         return done.stdout
 
+    @property
+    def api(self) -> ClusterApi:
+        """A client with the rights of a cluster administrator, which costs less than a call of kubectl."""
+        return ClusterApi(str(self.cluster.kubeconfig))
+
     def install(self, *sets: str) -> str:
         """Install the chart; definitions that another test has installed become this release's."""
         return self("install", NAME, str(CHART), "--take-ownership", *[f"--set={value}" for value in sets])

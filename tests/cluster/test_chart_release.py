@@ -3,77 +3,57 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from certs.credentials import Stage
-from tests.cluster import build
-from tests.cluster.cluster import Cluster
 from tests.cluster.release import CHART, NAME, Release
 from tests.support.kubectl import KubectlError
 
-WEBHOOKS = ("mutatingwebhookconfiguration", "validatingwebhookconfiguration")
-CONTROLLERS = ("cre-workloadruns", "cre-workflows", "cre-jobs", "cre-bandwidthmeasurements", "cre-goodputmeasurements")
+pytest_plugins = ("tests.cluster.releases",)
+
+WEBHOOKS = tuple(
+    f"/apis/admissionregistration.k8s.io/v1/{kind}/{NAME}"
+    for kind in ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
+)
 
 
-@pytest.fixture(scope="session")
-def helms(pytestconfig: pytest.Config) -> Path:
-    """Return the folder of both versions of Helm."""
-    capture = pytestconfig.pluginmanager.getplugin("capturemanager")
-    try:
-        with capture.global_and_fixture_disabled():
-            return build.ensure(["chart"], say=lambda line: print(line, file=sys.stderr)) / "bin"
-    except build.ToolsMissing as error:
-        if os.environ.get("CI"):
-            pytest.fail(str(error), pytrace=False)
-        pytest.skip(str(error))
-
-
-@pytest.fixture(params=["helm3", "helm4"])
-def release(cluster: Cluster, helms: Path, request: pytest.FixtureRequest) -> Iterator[Release]:
-    """Return a release that is not installed yet, and is uninstalled afterwards."""
-    found = Release(cluster, helms / request.param)
-    yield found
-    found.uninstall()
-
-
-@pytest.fixture
-def release3(cluster: Cluster, helms: Path) -> Iterator[Release]:
-    """Return a release for what does not depend on the version of Helm."""
-    found = Release(cluster, helms / "helm3")
-    yield found
-    found.uninstall()
-
-
-def injected(release: Release) -> list[Any]:
+def injected(release: Release, tmp_path: Path) -> list[Any]:
     """Return all that the certs container writes outside of its Secret: CAs and tokens' references."""
-    kubectl = release.cluster.kubectl
-    webhooks = [kubectl.get(kind, NAME)["webhooks"][0]["clientConfig"].get("caBundle") for kind in WEBHOOKS]
-    hooks = [kubectl.get("compositecontroller", name)["spec"]["hooks"]["sync"]["webhook"] for name in CONTROLLERS]
-    return [*webhooks, *((hook.get("caBundle"), hook.get("authorization")) for hook in hooks)]
+    api, found = release.api, []
+    for client in release.rotation(tmp_path).installation.clients:
+        live = api.get(client.path)
+        found += [entry["clientConfig"].get("caBundle") for entry in live.get("webhooks", [])]
+        for hook in live.get("spec", {}).get("hooks", {}).values():
+            found += [hook["webhook"].get("caBundle"), hook["webhook"].get("authorization")]
+    return found
 
 
 def secret(release: Release) -> dict[str, str]:
     return dict(release.cluster.kubectl.get("secret", f"{NAME}-tls").get("data", {}))
 
 
+def timeouts(release: Release) -> list[int | str]:
+    """Return what an upgrade changes in objects that the certs container has written to."""
+    controller = release.cluster.kubectl.get("compositecontroller", "cre-jobs")
+    webhooks = [release.api.get(path)["webhooks"][0]["timeoutSeconds"] for path in WEBHOOKS]
+    return [*webhooks, controller["spec"]["hooks"]["sync"]["webhook"]["timeout"]]
+
+
 @contextmanager
 def never_blank(release: Release) -> Iterator[None]:
     """See to it that the API server trusts the same CA all the while."""
-    done, seen = threading.Event(), set()
+    api, done, seen = release.api, threading.Event(), set()
 
     def look() -> None:
-        while not done.is_set():
-            for kind in WEBHOOKS:
-                seen.add(release.cluster.kubectl.get(kind, NAME)["webhooks"][0]["clientConfig"].get("caBundle"))
+        while not done.wait(0.02):
+            for path in WEBHOOKS:
+                seen.add(api.get(path)["webhooks"][0]["clientConfig"].get("caBundle"))
 
     thread = threading.Thread(target=look)
     thread.start()
@@ -87,14 +67,15 @@ def never_blank(release: Release) -> Iterator[None]:
 def test_a_release_keeps_its_credentials_until_it_goes_and_leaves_nothing(release: Release, tmp_path: Path) -> None:
     release.install()
     assert release.rotator(tmp_path / "one").look()
-    told, kept = injected(release), secret(release)
+    told, kept = injected(release, tmp_path), secret(release)
     assert all(told)
     with never_blank(release):
         release.upgrade("admission.timeoutSeconds=7", "hooks.timeoutSeconds=45", "admission.replicas=3")
-        assert (injected(release), secret(release)) == (told, kept)
+        assert (injected(release, tmp_path), secret(release)) == (told, kept)
+        assert timeouts(release) == [7, 7, "45s"]
         assert not release.rotator(tmp_path / "two").look()
         release.rollback()
-    assert (injected(release), secret(release)) == (told, kept)
+    assert (injected(release, tmp_path), secret(release)) == (told, kept)
     release.uninstall()
     release.cluster.eventually(lambda: not release.left())
     assert "workloadruns.cre.nvidia.com" in release.cluster.kubectl("get", "crds", "--output=name")
@@ -105,22 +86,13 @@ def test_a_release_keeps_its_credentials_until_it_goes_and_leaves_nothing(releas
 def test_a_change_of_helm_keeps_the_credentials(release3: Release, helms: Path, tmp_path: Path) -> None:
     release3.install()
     release3.rotator(tmp_path / "one").look()
-    told, kept = injected(release3), secret(release3)
+    told, kept = injected(release3, tmp_path), secret(release3)
     newer = Release(release3.cluster, helms / "helm4")
     with never_blank(release3):
         newer.upgrade("admission.timeoutSeconds=7", "hooks.timeoutSeconds=45")
         newer.rollback()
         newer.upgrade("hooks.replicas=3")
-    assert (injected(release3), secret(release3)) == (told, kept)
-
-
-def test_an_upgrade_reaches_what_the_rotator_has_written_to(release: Release, tmp_path: Path) -> None:
-    release.install()
-    release.rotator(tmp_path).look()
-    release.upgrade("admission.timeoutSeconds=7", "hooks.timeoutSeconds=45")
-    kubectl = release.cluster.kubectl
-    assert [kubectl.get(kind, NAME)["webhooks"][0]["timeoutSeconds"] for kind in WEBHOOKS] == [7, 7]
-    assert kubectl.get("compositecontroller", "cre-jobs")["spec"]["hooks"]["sync"]["webhook"]["timeout"] == "45s"
+    assert (injected(release3, tmp_path), secret(release3)) == (told, kept)
 
 
 def test_a_rotation_runs_with_the_rights_of_the_chart(release3: Release, tmp_path: Path) -> None:
@@ -184,7 +156,6 @@ def test_accounts_may_do_what_they_do_and_nothing_more(release3: Release) -> Non
 ASSIGNED = {
     "Service": {".clusterIP", ".clusterIPs", ".ipFamilies", ".ipFamilyPolicy"},
     "Deployment": {".template.spec.serviceAccount"},  # a copy of serviceAccountName under its old name
-    "CustomResourceDefinition": {".conversion"},
 }
 
 
@@ -203,16 +174,46 @@ def additions(ours: Any, stored: Any, path: str = "") -> Iterator[str]:
         yield path
 
 
+def documents(text: str) -> Iterator[dict[str, Any]]:
+    """Read JSON documents that follow one another."""
+    decoder, start = json.JSONDecoder(), 0
+    while start < len(text):
+        found, end = decoder.raw_decode(text, start)
+        yield found
+        start = end + len(text[end:]) - len(text[end:].lstrip())
+
+
 def test_the_api_server_accepts_every_object_and_adds_nothing(release3: Release) -> None:
     text = release3("template", NAME, str(CHART), "--kube-version=1.36.3", "--set=metacontroller.devices=true")
-    objects = [found for found in yaml.load_all(text, yaml.CSafeLoader) if found]
+    loaded = [found for found in yaml.load_all(text, yaml.CSafeLoader) if found]
+    objects = [found for found in loaded if found["kind"] != "CustomResourceDefinition"]  # others' tests install them
     whole = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
     create = ("create", "--dry-run=server", "--validate=strict", "--output=json", "--filename=-")
-    answer = json.loads(release3.cluster.kubectl(*create, input=whole))
-    stored = {(found["kind"], found["metadata"]["name"]): found for found in answer["items"]}
+    answer = documents(release3.cluster.kubectl(*create, input=whole))
+    stored = {(found["kind"], found["metadata"]["name"]): found for found in answer}
     assert len(stored) == len(objects)
     for found in objects:
         theirs = stored[found["kind"], found["metadata"]["name"]]
         for part in sorted((found.keys() | theirs.keys()) - {"metadata", "status"}):
             added = set(additions(found.get(part), theirs.get(part)))
             assert added <= ASSIGNED.get(found["kind"], set()), (found["kind"], found["metadata"]["name"], part)
+
+
+# --- Argo CD applies what Helm renders
+
+
+def test_applying_what_is_rendered_again_changes_nothing(release3: Release, tmp_path: Path) -> None:
+    """As Argo CD does, by client-side apply and then, as another manager, by server-side apply; both without force."""
+    kubectl, rendered = release3.cluster.kubectl, tmp_path / "rendered.yaml"
+    everything = release3("template", NAME, str(CHART), "--kube-version=1.36.3")
+    without = [found for found in everything.split("\n---\n") if "kind: CustomResourceDefinition" not in found]
+    rendered.write_text("\n---\n".join(without))
+    kubectl("apply", f"--filename={rendered}")
+    release3.rotator(tmp_path / "pod").look()
+    told = injected(release3, tmp_path)
+    assert kubectl("diff", f"--filename={rendered}") == ""
+    kubectl("apply", f"--filename={rendered}")
+    kubectl("apply", "--server-side", "--field-manager=argocd-controller", f"--filename={rendered}")
+    assert injected(release3, tmp_path) == told
+    assert all(told)
+    kubectl("delete", "--wait=false", f"--filename={rendered}")

@@ -25,7 +25,7 @@ def server(cluster: Cluster) -> Iterator[HookServer]:
 @pytest.fixture
 def driver(cluster: Cluster, server: HookServer) -> Iterator[Driver]:
     cluster.apply(widgets(), token("first"), composite_controller(cluster, "first"))
-    cluster.kubectl("wait", "--for=condition=Established", f"crd/widgets.{GROUP}")
+    cluster.kubectl.wait_for_definitions(f"widgets.{GROUP}")
     with Driver(cluster.kubeconfig, {"hooks.cre": f"127.0.0.1:{server.port}"}, name="of-widgets") as running:
         yield running
     cluster.kubectl("delete", "compositecontroller", "widgets")
@@ -102,7 +102,7 @@ def test_children_are_made_and_observed_and_the_status_is_written(
 ) -> None:
     server.answer = one_config_map
     cluster.apply(widget("one"))
-    cluster.eventually(lambda: seen(cluster, "one") == {"seen": 1, "observedGeneration": 1}, 20)
+    cluster.eventually(lambda: seen(cluster, "one") == {"seen": 1, "observedGeneration": 1})
     child = cluster.kubectl.get("configmap", "one")
     [owner] = child["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["name"], owner["controller"]) == ("Widget", "one", True)
@@ -112,7 +112,7 @@ def test_children_are_made_and_observed_and_the_status_is_written(
 def test_what_is_as_it_should_be_is_left_alone(cluster: Cluster, server: HookServer, driver: Driver) -> None:
     server.answer = one_config_map
     cluster.apply(widget("one"))
-    cluster.eventually(lambda: seen(cluster, "one").get("seen") == 1, 20)
+    cluster.eventually(lambda: seen(cluster, "one").get("seen") == 1)
     time.sleep(1)  # the driver's own status write comes back to it
     settled, version = len(server.calls), cluster.kubectl.get("widget", "one")["metadata"]["resourceVersion"]
     time.sleep(2)
@@ -125,7 +125,7 @@ def test_what_is_as_it_should_be_is_left_alone(cluster: Cluster, server: HookSer
 def test_a_hook_that_is_busy_is_asked_again_when_it_said(cluster: Cluster, server: HookServer, driver: Driver) -> None:
     server.answer = lambda path, request: 429 if len(server.calls) < 3 else one_config_map(path, request)
     cluster.apply(widget("one"))
-    cluster.eventually(lambda: seen(cluster, "one").get("seen") == 1, 20)
+    cluster.eventually(lambda: seen(cluster, "one").get("seen") == 1)
     assert driver.traffic.errors["widgets"] == 2
 
 
@@ -134,7 +134,7 @@ def test_a_token_that_is_refused_becomes_an_event_on_the_parent(
 ) -> None:
     server.tokens = {"second"}
     cluster.apply(widget("one"))
-    [event, *_] = cluster.eventually(lambda: cluster.kubectl.list("events", "--field-selector=reason=SyncError"), 20)
+    [event, *_] = cluster.eventually(lambda: cluster.kubectl.list("events", "--field-selector=reason=SyncError"))
     assert "unsupported status code: 401" in event["message"]
     assert cluster.kubectl.find("configmap", "one") is None
 
@@ -143,9 +143,9 @@ def test_a_new_spec_makes_the_driver_read_the_new_token(cluster: Cluster, server
     server.answer = one_config_map
     server.tokens = {"second"}
     cluster.apply(widget("one"), token("second"))
-    cluster.eventually(lambda: server.calls, 20)
+    cluster.eventually(lambda: server.calls)
     cluster.apply(composite_controller(cluster, "second"))
-    cluster.eventually(lambda: seen(cluster, "one").get("seen") == 1, 20)
+    cluster.eventually(lambda: seen(cluster, "one").get("seen") == 1)
 
 
 def test_a_parent_with_a_finalize_hook_stays_until_its_children_are_gone(
@@ -158,11 +158,11 @@ def test_a_parent_with_a_finalize_hook_stays_until_its_children_are_gone(
 
     server.answer = answer
     cluster.apply(composite_controller(cluster, "first", "finalize"), widget("one"))
-    cluster.eventually(lambda: seen(cluster, "one").get("seen") == 1, 20)
+    cluster.eventually(lambda: seen(cluster, "one").get("seen") == 1)
     assert cluster.kubectl.get("widget", "one")["metadata"]["finalizers"] == [
         "metacontroller.io/compositecontroller-widgets"
     ]
     cluster.kubectl("delete", "widget", "one", "--wait=false")
-    cluster.eventually(lambda: cluster.kubectl.find("widget", "one") is None, 20)
+    cluster.eventually(lambda: cluster.kubectl.find("widget", "one") is None)
     assert cluster.kubectl.find("configmap", "one") is None
     assert server.calls.count("/finalize") >= 2

@@ -182,6 +182,9 @@ def test_in_the_end_nothing_is_left_that_nobody_owns(drawn: list[tuple[str, str,
     clock = VirtualClock(START)
     store = Store(clock.stamp)
     GarbageCollector(store, clock)
+    for number, name in enumerate("abcd"):  # a owns b owns c owns d
+        store.create(parent(name, "Job"))
+        attempt(store, ("own", name, number - 1) if number else ("label", name, 0))
     for operation in drawn:
         attempt(store, operation)
         clock.advance(0.5)

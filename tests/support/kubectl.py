@@ -5,8 +5,10 @@ Knows no cluster of its own: kubeconfig and program are given, so that no test r
 
 from __future__ import annotations
 
+import builtins
 import json
 import subprocess
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,3 +54,24 @@ class Kubectl:
         """Read all objects of a kind, with further arguments such as a selector."""
         items: list[dict[str, Any]] = json.loads(self("get", kind, "-o", "json", *arguments))["items"]
         return items
+
+    def wait_for_definitions(self, *names: str, seconds: float = 30.0) -> None:
+        """Wait until CRDs of these names, without names all, are served. Raises KubectlError.
+
+        Instead of ``kubectl wait``, which takes a CRD whose conditions are not written yet for an error.
+        """
+        deadline = time.monotonic() + seconds
+        while missing := self._not_served(names):
+            if time.monotonic() > deadline:
+                raise KubectlError(f"not served after {seconds:.0f} s: {', '.join(missing)}")
+            time.sleep(0.2)
+
+    def _not_served(self, names: tuple[str, ...]) -> builtins.list[str]:
+        definitions = self.list("crd")
+        served = {item["metadata"]["name"]: _is_served(item) for item in definitions}
+        return [name for name in names or served if not served.get(name)]
+
+
+def _is_served(definition: Mapping[str, Any]) -> bool:
+    conditions = definition.get("status", {}).get("conditions") or ()
+    return any(item["type"] == "Established" and item["status"] == "True" for item in conditions)

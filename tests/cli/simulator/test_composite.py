@@ -123,6 +123,13 @@ class TestChildren:
         assert writes(cluster, "create", KEY) >= 1
         assert writes(cluster, "delete", KEY) >= 1
 
+    def test_a_child_that_leaves_already_is_not_deleted_again(self) -> None:
+        held = config_map("a", finalizers=["f/hold"])
+        answers = iter([{"children": [held]}])
+        cluster = started(Hooks({"c": lambda request: next(answers, {"resyncAfterSeconds": 5})}))
+        assert config_maps(cluster)["a"].deleting
+        assert writes(cluster, "delete", KEY) == 1
+
     def test_an_empty_answer_deletes_every_child(self) -> None:
         answers = iter([{"children": [config_map("a"), config_map("b")]}])
         cluster = started(Hooks({"c": lambda request: next(answers, {})}))

@@ -9,6 +9,7 @@ import pytest
 from cli.simulator.entry import Change, Object, with_metadata
 from cli.simulator.faults import Faults
 from cli.simulator.kinds import CORE, CRE
+from cli.simulator.pace import Pace
 from cli.simulator.simulation import Simulation
 from sync_hooks.api.sync import GetObject, ListPods, ReadLog, Unreadable
 from tests.cli.simulator.cluster import Hooks, config_map, controller, parent, simulation, stub
@@ -133,6 +134,19 @@ def test_a_process_that_died_does_nothing_until_it_is_back() -> None:
     assert (hooks.requests, writes) == ([], [])
     cluster.run(3600)
     assert converged(cluster)
+
+
+def test_a_sync_that_was_under_way_dies_with_the_process() -> None:
+    definition = controller("c", RUNS, ((CORE, "configmaps"),))
+    pace, dies = Pace(hook_seconds=3), Faults(crash_at=frozenset({3}), restart_seconds=100)
+    cluster = simulation(Hooks({"c": hook}), [definition], pace=pace, faults=dies)
+    for name in ("first", "second"):
+        cluster.store.create(parent(name))
+    cluster.clock.advance(50)
+    assert cluster.metacontroller.restarts == 1
+    assert cluster.store.select(CORE, "ConfigMap") == []
+    cluster.run(3600)
+    assert len(cluster.store.select(CORE, "ConfigMap")) == len(NAMES)
 
 
 def test_what_a_dead_process_had_planned_is_forgotten() -> None:

@@ -170,7 +170,7 @@ class TestEnding:
         hooks = Hooks({"c": lambda request: {"status": {"calls": len(hooks.requests)}}})
         cluster = simulation(hooks, [controller("c", RUNS)])
         cluster.store.create(parent())
-        with pytest.raises(HotLoop, match="calls of c in"):
+        with pytest.raises(HotLoop, match="calls of c for default/run in"):
             cluster.run(48 * 3600, most_calls=500)
 
 
@@ -187,6 +187,7 @@ class TestReporting:
         assert {item.verb: item.requests for item in jobs}["create"] == 3
         workflow = next(item for item in report.hooks if item.controller == "cre-workflows")
         assert workflow.largest_request * workflow.calls >= workflow.request_bytes > 0
+        assert (workflow.busiest_parent, workflow.busiest_calls) == ("default/run", workflow.calls)
         assert report.reads["ListPods"] > 0
         assert report.log_bytes > 0
 

@@ -126,4 +126,5 @@ RESYNCED = {"cre-workloadruns": ("one",), "cre-workflows": ("one",)}  # resyncPe
 
 def _versions(cluster: Cluster) -> dict[str, str]:
     kinds = "workloadruns,workflows,jobs.cre.nvidia.com,bandwidthmeasurements,configmaps,trainjobs,trainingruntimes"
-    return {item["metadata"]["uid"]: item["metadata"]["resourceVersion"] for item in cluster.kubectl.list(kinds)}
+    items = cluster.kubectl.list(kinds)
+    return {f"{item['kind']}/{item['metadata']['name']}": item["metadata"]["resourceVersion"] for item in items}

@@ -1,0 +1,231 @@
+"""The way to a cluster: kubeconfig, context and namespace as kubectl finds them, and requests that are tried again.
+
+Every failure is a CliError in words for the person at the terminal; `cli.refusals` has the words.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path as File
+from typing import Any
+
+import msgspec
+
+from cli.errors import CliError
+from cli.options import ClusterFlags
+from cli.output import print_note
+from cli.refusals import Asked, Unreachable, refusal
+from sync_hooks.api.limits import OBJECT_NAMES
+from webhook.apiserver import RESOURCES, ApiError, ApiServer, Path
+
+DEFAULT_KUBECONFIG = "~/.kube/config"
+SERVICE_ACCOUNT = File("/var/run/secrets/kubernetes.io/serviceaccount")
+DEFAULT_NAMESPACE = "default"
+PAGE = 500  # objects a list request
+PAUSES = (0.5, 2.0)  # seconds before a second and a third try
+TRANSIENT = frozenset({0, 429, 500, 502, 503, 504})
+
+_NAME = re.compile(OBJECT_NAMES.pattern)
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+
+
+class _Continue(msgspec.Struct):
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class _Page(msgspec.Struct):
+    metadata: _Continue = msgspec.field(default_factory=_Continue)
+
+
+_PAGE = msgspec.json.Decoder(_Page)
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A cluster and the namespace that a command is about."""
+
+    api: ApiServer
+    namespace: str
+    flags: ClusterFlags
+    sleep: Callable[[float], None] = time.sleep
+
+    def get(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> bytes:
+        """Read one object. Raises CliError, NotFound among them."""
+        check_name(kind, name)
+        asked = Asked("get", *self._place(api_version, kind, namespace), name)
+        return self._patiently(asked, lambda: self.api.get(asked.path))
+
+    def pages(
+        self,
+        api_version: str,
+        kind: str,
+        query: Mapping[str, str | int] | None = None,
+        *,
+        namespace: str | None = None,
+        accept: str = "application/json",
+    ) -> Iterator[bytes]:
+        """Read a list page by page; an empty ``namespace`` means all. Raises CliError."""
+        asked = Asked("list", *self._place(api_version, kind, namespace))
+        following: str | None = None
+        while following != "":
+            wanted = {**(query or {}), "limit": PAGE, **({"continue": following} if following else {})}
+            body = self._patiently(asked, partial(self.api.get, asked.path, wanted, accept=accept))
+            following = _PAGE.decode(body).metadata.continue_
+            yield body
+
+    def create(self, obj: Mapping[str, Any], *, dry_run: bool = False) -> bytes:
+        """Create an object and return it as stored. Raises CliError; never tried again, it may have been done."""
+        metadata = obj["metadata"]
+        place = self._place(obj["apiVersion"], obj["kind"], metadata.get("namespace"))
+        asked = Asked("create", *place, metadata.get("name", ""))
+        collection = Path(asked.api_version, asked.resource, asked.namespace)
+        query = {"fieldValidation": "Strict", **({"dryRun": "All"} if dry_run else {})}
+        try:
+            return self.api.post(collection, obj, query)
+        except ApiError as error:
+            raise refusal(asked, error) from error
+
+    def delete(self, api_version: str, kind: str, name: str) -> bytes:
+        """Delete an object and, in the background, what belongs to it. Raises CliError, NotFound among them."""
+        check_name(kind, name)
+        asked = Asked("delete", *self._place(api_version, kind, None), name)
+        return self._patiently(asked, lambda: self.api.delete(asked.path, {"propagationPolicy": "Background"}))
+
+    def served_groups(self) -> frozenset[str]:
+        """Name the API groups that are served. Raises CliError."""
+        asked = Asked("list", "", "", "")
+        found = msgspec.json.decode(self._patiently(asked, lambda: self.api.get(asked.path)), type=_Groups)
+        return frozenset(group.name for group in found.groups)
+
+    def served_kinds(self, api_version: str) -> frozenset[str]:
+        """Name the kinds that are served of one group and version; none where it is not served. Raises CliError."""
+        asked = Asked("list", api_version, "", "")
+        try:
+            body = self.api.get(asked.path)
+        except ApiError as error:
+            if error.status == 404:
+                return frozenset()
+            raise refusal(asked, error) from error
+        return frozenset(resource.kind for resource in msgspec.json.decode(body, type=_Kinds).resources)
+
+    def _place(self, api_version: str, kind: str, namespace: str | None) -> tuple[str, str, str]:
+        """Return apiVersion, resource and namespace; no namespace means this command's own."""
+        resource = NAMED.get((api_version, kind))
+        if resource is None:
+            raise CliError(f"{kind} of {api_version} is no kind that runs have to do with")
+        own = self.namespace if namespace is None else namespace
+        return api_version, resource, "" if kind in CLUSTER_SCOPED else own
+
+    def _patiently(self, asked: Asked, call: Callable[[], bytes]) -> bytes:
+        """Try again what may be tried again, and say so."""
+        for pause in PAUSES:
+            try:
+                return call()
+            except ApiError as error:
+                if error.status not in TRANSIENT:
+                    raise refusal(asked, error) from error
+                print_note(f"{refusal(asked, error)}; trying again in {pause:g}s")
+            self.sleep(pause)
+        try:
+            return call()
+        except ApiError as error:
+            raise refusal(asked, error) from error
+
+
+NAMED = {**RESOURCES, ("v1", "Secret"): "secrets"}  # a run's file may bring one; nobody else ever touches Secrets
+CLUSTER_SCOPED = frozenset({"LogProfile", "Node", "Namespace"})
+
+
+class _Group(msgspec.Struct):
+    name: str = ""
+
+
+class _Groups(msgspec.Struct):
+    groups: tuple[_Group, ...] = ()
+
+
+class _Kind(msgspec.Struct):
+    kind: str = ""
+
+
+class _Kinds(msgspec.Struct):
+    resources: tuple[_Kind, ...] = ()
+
+
+def connect(flags: ClusterFlags) -> Cluster:
+    """Find the cluster as kubectl does: --kubeconfig, KUBECONFIG, ~/.kube/config, else the pod's service account.
+
+    Raises CliError where there is none.
+    """
+    if flags.namespace and not _NAMESPACE.fullmatch(flags.namespace):
+        raise CliError(f"--namespace: {flags.namespace!r} is no name of a namespace")
+    file = _kubeconfig(flags.kubeconfig)
+    if not file and not SERVICE_ACCOUNT.exists():
+        raise CliError(f"no cluster: there is no {DEFAULT_KUBECONFIG}; give one by --kubeconfig or KUBECONFIG")
+    if not file and flags.context:
+        raise CliError("--context: there is no kubeconfig that could have a context")
+    namespace = flags.namespace or _own_namespace(file, flags.context)
+    return Cluster(_api_server(file, flags.context), namespace, flags)
+
+
+def check_name(kind: str, name: str) -> None:
+    """Refuse what cannot be a name before it becomes part of a path. Raises CliError."""
+    if not _NAME.fullmatch(name) or len(name) > OBJECT_NAMES.longest:
+        raise CliError(f"{name!r} is no name that a {kind} can have")
+
+
+def _kubeconfig(given: str) -> str:
+    if given:
+        if not File(given).expanduser().is_file():
+            raise CliError(f"--kubeconfig: {given}: no such file")
+        return str(File(given).expanduser())
+    listed = [part for part in os.environ.get("KUBECONFIG", "").split(os.pathsep) if part]
+    if listed:
+        known = [part for part in listed if File(part).expanduser().is_file()]
+        if not known:
+            raise CliError(f"no cluster: KUBECONFIG names {', '.join(listed)}: no such file")
+        return os.pathsep.join(known)
+    usual = File(DEFAULT_KUBECONFIG).expanduser()
+    return str(usual) if usual.is_file() else ""
+
+
+def _own_namespace(file: str, context: str) -> str:
+    """Return the namespace of the context, or of the pod that this runs in."""
+    if not file:
+        try:
+            return (SERVICE_ACCOUNT / "namespace").read_text(encoding="utf-8").strip() or DEFAULT_NAMESPACE
+        except OSError:
+            return DEFAULT_NAMESPACE
+    from kubernetes import config
+
+    try:
+        read_contexts: Any = config.list_kube_config_contexts  # untyped in the client
+        contexts, active = read_contexts(config_file=file)
+    except (config.ConfigException, OSError, ValueError, TypeError) as error:
+        raise CliError(f"no cluster: {file}: {_one_line(error)}") from error
+    names = [item["name"] for item in contexts]
+    if context and context not in names:
+        raise CliError(f"--context: {context!r} is not in {file}; it has {', '.join(names) or 'none'}")
+    chosen = next((item for item in contexts if item["name"] == context), active)
+    return str(chosen["context"].get("namespace") or DEFAULT_NAMESPACE)
+
+
+def _api_server(file: str, context: str) -> ApiServer:
+    from kubernetes import config
+
+    try:
+        return ApiServer(file or None, context or None)
+    except (config.ConfigException, OSError, ValueError, TypeError) as error:
+        raise CliError(f"no cluster: {file or 'service account'}: {_one_line(error)}") from error
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+__all__ = ["Cluster", "Unreachable", "check_name", "connect"]

@@ -1,0 +1,151 @@
+"""The nodes of a run as people look at them: verdict, why, topology domain and the figure of their groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from cli.run_objects import RunObjects
+from sync_hooks.api.names import JobKey, job_key
+from sync_hooks.execution.groups import GroupState
+from sync_hooks.execution.result import result_of
+from sync_hooks.overrides.rows import rack_key, topology_key
+from sync_hooks.planning.orchestration import NVLINK_DOMAIN
+from sync_hooks.planning.plan import Plan
+from sync_hooks.report.distribution import SMALLER_IS_BETTER
+from sync_hooks.report.iteration import IterationResult
+from sync_hooks.report.nodes import BlamedNode, node_verdicts
+
+FAILED, INCONCLUSIVE, EXCLUDED = "failed", "inconclusive", "excluded"
+RUNNING, PENDING, SUCCEEDED = "running", "pending", "succeeded"
+NODE_ORDER = {FAILED: 0, INCONCLUSIVE: 1, EXCLUDED: 2, RUNNING: 3, PENDING: 4, SUCCEEDED: 5}
+"""States of nodes, the worst first."""
+
+ZONE = "topology.kubernetes.io/zone"
+
+Grouped = tuple[JobKey, tuple[str, ...], str, Mapping[str, float]]
+"""What is known of a group: key, nodes, state, figures."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeView:
+    """One targeted node."""
+
+    name: str
+    state: str
+    reason: str
+    message: str
+    domain: str
+    """Topology domain; empty where it is not known."""
+    groups: tuple[int, ...]
+    figures: Mapping[str, float]
+    """The worst of its groups' figures."""
+
+
+def node_views(found: RunObjects, groups: Sequence[Grouped]) -> tuple[tuple[NodeView, ...], str]:
+    """Return every targeted node, sorted by name, and the label that their domains are told by."""
+    verdicts = _verdicts(found)
+    excluded = _excluded(found)
+    states = _states(groups)
+    numbers: dict[str, set[int]] = {}
+    figures: dict[str, dict[str, float]] = {}
+    for key, nodes, _, measured in groups:
+        for node in nodes:
+            numbers.setdefault(node, set()).add(key.group)
+            known = figures.setdefault(node, {})
+            known.update({name: _worse(name, value, known.get(name, value)) for name, value in measured.items()})
+    names = sorted({*excluded, *states, *verdicts})
+    domains, key_label = domains_of(found, names)
+    views = []
+    for name in names:
+        state, reason, message = _state(name, verdicts, excluded, states, ended=bool(found.status.get("verdict")))
+        in_groups = tuple(sorted(numbers.get(name, ())))
+        views.append(NodeView(name, state, reason, message, domains.get(name, ""), in_groups, figures.get(name, {})))
+    return tuple(views), key_label
+
+
+def _worse(figure: str, one: float, other: float) -> float:
+    return max(one, other) if figure in SMALLER_IS_BETTER else min(one, other)
+
+
+def _state(
+    name: str,
+    verdicts: Mapping[str, BlamedNode | None],
+    excluded: Mapping[str, str],
+    states: Mapping[str, str],
+    *,
+    ended: bool,
+) -> tuple[str, str, str]:
+    if name in excluded:
+        return EXCLUDED, "", excluded[name]
+    if name in verdicts:
+        blame = verdicts[name]
+        return (SUCCEEDED, "", "") if blame is None else (FAILED, blame.reason, blame.message)
+    if ended or states.get(name) == INCONCLUSIVE:
+        return INCONCLUSIVE, "", "no verdict of its own: the failure of its group is blamed on others, or on nobody"
+    return states.get(name, PENDING), "", ""
+
+
+def _verdicts(found: RunObjects) -> dict[str, BlamedNode | None]:
+    """Judge by the run's own lists; while there are none, by the groups that have ended."""
+    if found.succeeded or found.failed:
+        return {**dict.fromkeys(found.succeeded), **{node.name: node for node in found.failed}}
+    if found.plan is None:
+        return {}
+    judged = node_verdicts(found.plan, [*found.results, *_provisional(found, found.plan)])
+    return {**dict.fromkeys(judged.succeeded), **{node.name: node for node in judged.failed}}
+
+
+def _provisional(found: RunObjects, plan: Plan) -> list[IterationResult]:
+    """Results of the groups that have ended, of iterations that have no result yet."""
+    known = {result.iteration for result in found.results}
+    states: dict[int, dict[int, GroupState]] = {}
+    for job in found.jobs:
+        key = job_key(job.metadata.name)
+        if key is None or key.iteration in known or key.group >= len(plan.groups) or not job.status.settled:
+            continue
+        newest = states.setdefault(key.iteration, {})
+        if key.group not in newest or newest[key.group].retry < key.retry:
+            newest[key.group] = GroupState(key.group, key.retry, key.retry, job)
+    return [
+        result_of(iteration, [states[iteration][one] for one in sorted(states[iteration])])
+        for iteration in sorted(states)
+    ]
+
+
+def _excluded(found: RunObjects) -> dict[str, str]:
+    """All excluded nodes by the plan; without one, those that the status has room for."""
+    if found.plan is not None:
+        return dict(found.plan.exclusions)
+    return {str(node["name"]): str(node["reason"]) for node in found.status.get("excludedNodes") or ()}
+
+
+def _states(groups: Iterable[Grouped]) -> dict[str, str]:
+    """State of nodes without a verdict, by the last of their groups."""
+    by_state = {"Pending": PENDING, "Running": RUNNING}
+    return {
+        node: by_state.get(state, INCONCLUSIVE)
+        for _, nodes, state, _ in sorted(groups, key=lambda group: group[0])
+        for node in nodes
+    }
+
+
+def domains_of(found: RunObjects, names: Sequence[str]) -> tuple[dict[str, str], str]:
+    """Return the topology domain of nodes and the label it was read from.
+
+    By the nodes' own labels, the first kind that any node has; else by the plan, for groups within one domain.
+    """
+    platform = str(found.status.get("detectedPlatform", ""))
+    preferred = topology_key(platform, str(found.status.get("detectedGPUArchitecture", "")))
+    labels = found.labels or {}
+    for key in dict.fromkeys(filter(None, (preferred, rack_key(platform), NVLINK_DOMAIN, ZONE))):
+        domains = {name: labels[name][key] for name in names if labels.get(name, {}).get(key)}
+        if domains:
+            return domains, key
+    planned = found.plan.groups if found.plan else ()
+    return {node: group.domains[0] for group in planned if len(group.domains) == 1 for node in group.nodes}, preferred
+
+
+def needs_labels(found: RunObjects) -> bool:
+    """Tell whether the plan leaves open in which domain each node is."""
+    return found.plan is None or any(len(group.domains) != 1 for group in found.plan.groups)

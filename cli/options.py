@@ -1,0 +1,64 @@
+"""Options that several commands share, named and spelt as in kubectl. Connects to nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import click
+
+from cli.errors import CliError
+from sync_hooks.api.duration import parse_duration
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+NODES_HELP = "File of Node objects, or PLATFORM/ARCHxN (aws/h100x8)."
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterFlags:
+    """Which cluster and namespace a command is about; empty values mean what the kubeconfig says."""
+
+    namespace: str = ""
+    context: str = ""
+    kubeconfig: str = ""
+
+    @property
+    def words(self) -> str:
+        """The same flags to type again, each with a space before it."""
+        given = (("-n", self.namespace), ("--context", self.context), ("--kubeconfig", self.kubeconfig))
+        return "".join(f" {flag} {value}" for flag, value in given if value)
+
+
+def cluster_options(command: Command) -> Command:
+    """Add -n, --context and --kubeconfig; the command takes them as ``**flags`` and makes `ClusterFlags` of them."""
+    for option in reversed(_CLUSTER):
+        command = option(command)
+    return command
+
+
+_CLUSTER = (
+    click.option("-n", "--namespace", metavar="NAME", default="", help="Namespace of the run."),
+    click.option("--context", metavar="NAME", default="", help="Context of the kubeconfig to use."),
+    click.option("--kubeconfig", metavar="FILE", default="", help="Kubeconfig to use (also: KUBECONFIG)."),
+)
+
+
+def output_option(*forms: str) -> Callable[[Command], Command]:
+    """Add -o with these forms, the first one the default."""
+    return click.option("-o", "--output", type=click.Choice(forms), default=forms[0], help="How to print.")
+
+
+def color_option(command: Command) -> Command:
+    """Add --no-color."""
+    option = click.option("--no-color", is_flag=True, help="Print without colours (also: NO_COLOR).")
+    return option(command)
+
+
+def seconds_of(option: str, text: str) -> float:
+    """Read a duration given on the command line. Raises CliError, naming the option."""
+    seconds = parse_duration(text)
+    if seconds is None or seconds < 0:
+        raise CliError(f"{option}: {text!r} is no duration such as 90s or 48h")
+    return seconds

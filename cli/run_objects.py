@@ -1,0 +1,242 @@
+"""The objects of one run, decoded to what people are shown of them. Gathers, judges nothing.
+
+A simulated run's objects lie in memory, a real one's are read by `cli.gathering`; both end here.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import msgspec
+
+from sync_hooks.api.names import LABEL_WORKLOAD_RUN, iteration_name, plan_name
+from sync_hooks.api.observed import Condition, Facts, Metadata
+from sync_hooks.api.request import ConfigMapChild, FailedNodeFacts, JobChild, JobFacts
+from sync_hooks.planning.plan import PLAN_KEY, Plan, decode
+from sync_hooks.report.iteration import IterationResult, read_result
+from sync_hooks.report.nodes import FAILED_KEY, SUCCEEDED_KEY, BlamedNode
+
+Object = Mapping[str, Any]
+
+
+class FailureLogFacts(Facts, frozen=True):
+    """The end of a failing container's log."""
+
+    pod_name: str = ""
+    node_name: str = ""
+    container: str = ""
+    exit_code: int | None = None
+    reason: str = ""
+    tail: str = ""
+
+
+class WorkloadReference(Facts, frozen=True):
+    """The TrainJob of an attempt."""
+
+    name: str = ""
+
+
+class JobReport(JobFacts, frozen=True):
+    """The status of a Job, as far as it is reported."""
+
+    attempt: int = 0
+    workload_ref: WorkloadReference = WorkloadReference()
+    failure_log: FailureLogFacts | None = None
+
+
+class JobObject(JobChild, frozen=True):
+    """A Job: one group in one iteration."""
+
+    status: JobReport = JobReport()
+
+
+class BandwidthRow(Facts, frozen=True):
+    """One message size."""
+
+    size_bytes: int = 0
+    alg: float = msgspec.field(default=0.0, name="algBandwidthGBps")
+    bus: float = msgspec.field(default=0.0, name="busBandwidthGBps")
+    wrong: int | None = None
+
+
+class BandwidthReport(Facts, frozen=True):
+    """The status of a BandwidthMeasurement, as far as it is reported."""
+
+    conditions: tuple[Condition, ...] = ()
+    results: tuple[BandwidthRow, ...] = ()
+    wrong_count: int | None = None
+    transport: tuple[str, ...] = ()
+    socket_fallback: bool | None = None
+    notes: tuple[str, ...] = ()
+
+
+class BandwidthObject(Facts, frozen=True):
+    """One Job's bandwidth table."""
+
+    metadata: Metadata = Metadata()
+    status: BandwidthReport = BandwidthReport()
+
+
+class GoodputReport(Facts, frozen=True):
+    """The status of a GoodputMeasurement, as far as it is reported; times in seconds."""
+
+    conditions: tuple[Condition, ...] = ()
+    result: float | None = None
+    training_time_sec: float = 0.0
+    lost_work_time_sec: float = 0.0
+    reschedule_time_sec: float = 0.0
+    resume_time_sec: float = 0.0
+    checkpoint_save_time_sec: float = 0.0
+    interruption_count: int = 0
+    highest_step: int | None = None
+    notes: tuple[str, ...] = ()
+
+
+class GoodputObject(Facts, frozen=True):
+    """One Job's goodput."""
+
+    metadata: Metadata = Metadata()
+    status: GoodputReport = GoodputReport()
+
+
+class WorkflowStatusFacts(Facts, frozen=True):
+    """What only the Workflow says."""
+
+    warnings: tuple[str, ...] = ()
+
+
+class WorkflowObject(Facts, frozen=True):
+    """The run's Workflow."""
+
+    metadata: Metadata = Metadata()
+    status: WorkflowStatusFacts = WorkflowStatusFacts()
+
+
+class NodeLabels(Facts, frozen=True):
+    """A node's metadata."""
+
+    metadata: Metadata = Metadata()
+
+
+@dataclass(frozen=True, slots=True)
+class RunObjects:
+    """Everything that is known of a run. What could not be read is absent, and ``notes`` say so."""
+
+    run: Object
+    workflow: WorkflowObject | None = None
+    plan: Plan | None = None
+    results: tuple[IterationResult, ...] = ()
+    """Of finished iterations, in order."""
+    jobs: tuple[JobObject, ...] = ()
+    bandwidth: tuple[BandwidthObject, ...] = ()
+    goodput: tuple[GoodputObject, ...] = ()
+    succeeded: tuple[str, ...] = ()
+    """Nodes that passed, by the run's own list."""
+    failed: tuple[BlamedNode, ...] = ()
+    """Nodes that are blamed, by the run's own list."""
+    labels: Mapping[str, Mapping[str, str]] | None = None
+    """Labels of nodes, by name; None where they could not be read."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The run's name."""
+        return str(self.run["metadata"]["name"])
+
+    @property
+    def namespace(self) -> str:
+        """The run's namespace."""
+        return str(self.run["metadata"].get("namespace", "default"))
+
+    @property
+    def status(self) -> Mapping[str, Any]:
+        """The run's status."""
+        status: Mapping[str, Any] = self.run.get("status") or {}
+        return status
+
+
+F = TypeVar("F", bound=Facts)
+T = TypeVar("T")
+
+
+def of_simulation(run: Object, objects: Iterable[Object], nodes: Iterable[Object]) -> RunObjects:
+    """Gather a simulated run; objects of other runs are passed over."""
+    name, namespace = run["metadata"]["name"], run["metadata"].get("namespace", "default")
+    own = [item for item in objects if item["metadata"].get("namespace") == namespace]
+    labelled = [item for item in own if (item["metadata"].get("labels") or {}).get(LABEL_WORKLOAD_RUN) == name]
+    config_maps = {item["metadata"]["name"]: item for item in own if item["kind"] == "ConfigMap"}
+    workflows = _converted(labelled, "Workflow", WorkflowObject)
+    found = RunObjects(
+        run=run,
+        workflow=workflows[0] if workflows else None,
+        jobs=_converted(labelled, "Job", JobObject),
+        bandwidth=_converted(labelled, "BandwidthMeasurement", BandwidthObject),
+        goodput=_converted(labelled, "GoodputMeasurement", GoodputObject),
+        labels={node["metadata"]["name"]: node["metadata"].get("labels") or {} for node in nodes},
+    )
+    return with_config_maps(
+        found, {key: msgspec.convert(config_maps[key], ConfigMapChild) for key in wanted(run) if key in config_maps}
+    )
+
+
+def _converted(objects: Iterable[Object], kind: str, type_: type[F]) -> tuple[F, ...]:
+    ours = (item for item in objects if item["kind"] == kind and item["apiVersion"].startswith("cre.nvidia.com/"))
+    return tuple(msgspec.convert(item, type_) for item in ours)
+
+
+def wanted(run: Object) -> tuple[str, ...]:
+    """Name the ConfigMaps that hold what the status has no room for: plan, results of iterations, lists of nodes."""
+    name, status = str(run["metadata"]["name"]), run.get("status") or {}
+    lists = [status[key]["name"] for key in ("succeededNodesRef", "failedNodesRef") if key in status]
+    return (plan_name(name), *_iterations(run), *lists)
+
+
+def _iterations(run: Object) -> tuple[str, ...]:
+    progress = (run.get("status") or {}).get("progress") or {}
+    return tuple(iteration_name(str(run["metadata"]["name"]), one + 1) for one in range(progress.get("iteration", 0)))
+
+
+def with_config_maps(found: RunObjects, config_maps: Mapping[str, ConfigMapChild]) -> RunObjects:
+    """Add what ConfigMaps hold; one that cannot be understood is left out with a note."""
+    notes = list(found.notes)
+
+    def read(name: str, parse: Callable[[ConfigMapChild], T | None]) -> T | None:
+        config_map = config_maps.get(name)
+        try:
+            parsed = None if config_map is None else parse(config_map)
+        except (ValueError, OSError, EOFError, msgspec.DecodeError) as error:
+            notes.append(f"ConfigMap {name} cannot be read: {error}")
+            return None
+        if config_map is not None and parsed is None:
+            notes.append(f"ConfigMap {name} does not hold what it should")
+        return parsed
+
+    results = [read(name, read_result) for name in _iterations(found.run)]
+    status = found.status
+    return replace(
+        found,
+        plan=read(plan_name(found.name), _plan),
+        results=tuple(result for result in results if result is not None),
+        succeeded=read((status.get("succeededNodesRef") or {}).get("name", ""), _succeeded) or (),
+        failed=read((status.get("failedNodesRef") or {}).get("name", ""), _failed) or (),
+        notes=tuple(notes),
+    )
+
+
+def _plan(config_map: ConfigMapChild) -> Plan:
+    return decode(base64.b64decode(config_map.binary_data.get(PLAN_KEY, "")))
+
+
+def _succeeded(config_map: ConfigMapChild) -> tuple[str, ...]:
+    text = gzip.decompress(base64.b64decode(config_map.binary_data.get(SUCCEEDED_KEY, ""))).decode()
+    return tuple(text.split(","))
+
+
+def _failed(config_map: ConfigMapChild) -> tuple[BlamedNode, ...]:
+    content = gzip.decompress(base64.b64decode(config_map.binary_data.get(FAILED_KEY, "")))
+    nodes = msgspec.json.decode(content, type=tuple[FailedNodeFacts, ...])
+    return tuple(BlamedNode(node.name, node.reason, node.message) for node in nodes)

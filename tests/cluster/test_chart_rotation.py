@@ -1,0 +1,173 @@
+"""CA and certificate of admission are replaced again and again while the real API server asks it: nothing is refused.
+
+Two servers as gunicorn runs them, two rotators with the rights of the chart, objects created all the while.
+ROTATION_SECONDS makes it longer.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+
+from certs import files
+from certs.api import ApiError
+from certs.credentials import Stage
+from certs.replicas import Endpoint, serving
+from certs.rotator import Rotator
+from certs.situation import Seen
+from tests.cluster import processes
+from tests.cluster.balancer import balancing
+from tests.cluster.release import NAME, Release
+
+pytest_plugins = ("tests.cluster.releases",)
+
+ROOT = Path(__file__).parents[2]
+SECONDS = float(os.environ.get("ROTATION_SECONDS", "24"))
+ROTATE_EVERY = 6.0
+SETTLE = timedelta(seconds=0.5)  # one API server, which notices in some milliseconds
+CREATE_EVERY = 0.1
+RUN = {
+    "apiVersion": "cre.nvidia.com/v1alpha1",
+    "kind": "WorkloadRun",
+    "metadata": {"name": "asked-all-the-while"},
+    "spec": {"image": "example.test/work:1", "numNodes": 1, "framework": {"exec": {"command": ["true"]}}},
+}
+
+
+@dataclass
+class Pods:
+    """Both servers, which the rotators ask themselves as they would ask pods."""
+
+    ports: list[int] = field(default_factory=list)
+
+    def serving(self, certificate: bytes) -> Seen:
+        return serving([Endpoint("127.0.0.1", port, "127.0.0.1") for port in self.ports], certificate)
+
+    def accepting(self, token: str, trusted: bytes) -> Seen:
+        return Seen.ALL
+
+
+@contextmanager
+def server(folder: Path, name: str, port: int) -> Iterator[None]:
+    """Run admission as the chart does, from a folder that has its certificate."""
+    [health] = processes.free_ports(1)
+    environment = {
+        "WORKLOADRUN_ROLE": "admission",
+        "WORKLOADRUN_PORT": str(port),
+        "WORKLOADRUN_HEALTH_PORT": str(health),
+        "WORKLOADRUN_TLS_DIR": str(folder),
+        "PYTHONPATH": str(ROOT),
+    }
+    gunicorn = str(Path(sys.executable).with_name("gunicorn"))
+    command = [gunicorn, "--config=python:webhook.gunicorn_conf", f"--pid={folder}/{name}.gunicorn"]
+    processes.start(folder, name, command, environment)
+    try:
+        processes.wait_until(lambda: processes.listens("127.0.0.1", health), folder, name)
+        yield
+    finally:
+        processes.stop(folder, [name], grace=15)
+
+
+def call_by_address(release: Release, port: int) -> None:
+    """Let the API server call webhooks at an address of this machine: there are no pods behind the Service."""
+    for kind in ("mutating", "validating"):
+        path = "mutate" if kind == "mutating" else "validate"
+        client = "/webhooks/0/clientConfig"
+        patch = f"""[{{"op": "remove", "path": "{client}/service"}},
+                     {{"op": "add", "path": "{client}/url", "value": "https://127.0.0.1:{port}/{path}"}}]"""
+        release.cluster.kubectl("patch", f"{kind}webhookconfiguration", NAME, "--type=json", f"--patch={patch}")
+
+
+def rotators(release: Release, folder: Path, pods: Pods) -> list[Rotator]:
+    """Return one rotator a server; the certificate names the address."""
+    found = [release.rotator(folder / str(number), replicas=pods) for number in range(2)]
+    settings = replace(found[0].settings, names=("127.0.0.1",), settle=SETTLE, patience=timedelta(hours=1))
+    return [replace(rotator, settings=settings) for rotator in found]
+
+
+def look_until(stop: threading.Event, rotator: Rotator, trouble: list[str]) -> None:
+    while not stop.wait(0.2):
+        try:
+            rotator.look()
+        except ApiError as error:
+            trouble.append(str(error))
+
+
+def create_until(stop: threading.Event, release: Release, asked: list[float], refused: list[str]) -> None:
+    """Create a WorkloadRun ten times a second, as a dry run: admission is asked all the same."""
+    api, path = release.api, f"/apis/cre.nvidia.com/v1alpha1/namespaces/{release.cluster.namespace}/workloadruns"
+    while not stop.wait(CREATE_EVERY):
+        asked.append(time.monotonic())
+        try:
+            api.post(f"{path}?dryRun=All", dict(RUN))
+        except ApiError as error:
+            refused.append(str(error))
+
+
+def rotate_once(release: Release, rotator: Rotator) -> None:
+    release.cluster.kubectl("annotate", "--overwrite", "secret", f"{NAME}-tls", "cre.nvidia.com/rotate=now")
+    before = rotator.remembered
+
+    def done() -> bool:
+        now = rotator.remembered
+        assert now
+        assert before
+        other = now.certificates.authority != before.certificates.authority
+        return other and now.certificates.stage is Stage.STEADY
+
+    release.cluster.eventually(done)
+
+
+def test_nothing_is_refused_while_certificates_rotate(release3: Release, tmp_path: Path) -> None:
+    release3.install()
+    port, *ports = processes.free_ports(3)
+    pods = Pods()
+    looking = rotators(release3, tmp_path, pods)
+    for rotator in looking:
+        rotator.look()
+    stop, asked, refused, trouble, rounds = threading.Event(), [], [], [], 0
+    with ExitStack() as stack:
+        for number, own in enumerate(ports):
+            stack.enter_context(server(tmp_path / str(number), f"admission-{number}", own))
+        stack.enter_context(balancing(port, ports))
+        pods.ports = ports
+        call_by_address(release3, port)
+        release3.cluster.eventually(lambda: admits(release3))
+        threads = [threading.Thread(target=look_until, args=(stop, each, trouble)) for each in looking]
+        threads += [threading.Thread(target=create_until, args=(stop, release3, asked, refused)) for _ in range(1)]
+        for thread in threads:
+            thread.start()
+        try:
+            end = time.monotonic() + SECONDS
+            while (began := time.monotonic()) < end:
+                rotate_once(release3, looking[0])
+                rounds += 1
+                time.sleep(max(0.0, began + ROTATE_EVERY - time.monotonic()))
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+        last = files.stored(tmp_path / "0")
+        assert last == files.stored(tmp_path / "1")
+        assert last
+        assert serving([Endpoint("127.0.0.1", each, "127.0.0.1") for each in ports], last.certificate) is Seen.ALL
+    assert refused == []
+    assert trouble == []
+    assert rounds >= 2
+    assert len(asked) > 2 * SECONDS
+
+
+def admits(release: Release) -> bool:
+    path = f"/apis/cre.nvidia.com/v1alpha1/namespaces/{release.cluster.namespace}/workloadruns"
+    try:
+        release.api.post(f"{path}?dryRun=All", dict(RUN))
+    except ApiError:
+        return False
+    return True
