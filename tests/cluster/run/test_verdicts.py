@@ -114,9 +114,9 @@ def test_a_settled_run_is_quiet(cluster: Cluster, eight_nodes: list[str], produc
     cluster.apply(sampled(example("nccl-all-reduce", goodputMeasurement=None)))
     ended(cluster, "nccl-all-reduce")
     time.sleep(10)
-    before, calls = _versions(cluster), dict(product.driver.traffic.calls)
+    before, calls = _objects(cluster), dict(product.driver.traffic.calls)
     time.sleep(60)
-    assert _versions(cluster) == before
+    assert _objects(cluster) == before
     made = {name: count - calls.get(name, 0) for name, count in product.driver.traffic.calls.items()}
     assert {name: count for name, count in made.items() if count > len(RESYNCED.get(name, ()))} == {}
 
@@ -124,7 +124,8 @@ def test_a_settled_run_is_quiet(cluster: Cluster, eight_nodes: list[str], produc
 RESYNCED = {"cre-workloadruns": ("one",), "cre-workflows": ("one",)}  # resyncPeriodSeconds 120: once at most
 
 
-def _versions(cluster: Cluster) -> dict[str, str]:
+def _objects(cluster: Cluster) -> dict[str, Any]:
+    """Return whole objects, so that a difference shows what was written."""
     kinds = "workloadruns,workflows,jobs.cre.nvidia.com,bandwidthmeasurements,configmaps,trainjobs,trainingruntimes"
     items = cluster.kubectl.list(kinds)
-    return {f"{item['kind']}/{item['metadata']['name']}": item["metadata"]["resourceVersion"] for item in items}
+    return {f"{item['kind']}/{item['metadata']['name']}": item for item in items}

@@ -1,0 +1,1 @@
+"""The report as one HTML page: inline styles and SVG, no script, nothing loaded from anywhere."""

@@ -1,0 +1,116 @@
+"""The report as JUnit XML, for CI: a suite an iteration with a test a group, a suite of the run itself, one of nodes.
+
+Only Passed is green: an incomplete run and one that has not ended are errors of the run's own test, excluded nodes are
+skipped ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from xml.etree import ElementTree
+
+from cli.node_view import EXCLUDED, FAILED, INCONCLUSIVE, NodeView
+from cli.output import printable
+from cli.reporting import wording
+from cli.run_view import GroupView, RunView
+
+MOST_LOG_LINES = 50
+BAD_NODES = (FAILED, INCONCLUSIVE, EXCLUDED)
+
+Element = ElementTree.Element
+
+
+def junit(run: RunView, now: datetime) -> str:
+    """Write the XML document; ``now`` is the end of groups that still run."""
+    name = f"{run.namespace}/{run.name}"
+    suites = [_suite("run", [_verdict(run, name, now)], run.created)]
+    for iteration in sorted({group.key.iteration for group in run.groups}):
+        groups = [group for group in run.groups if group.key.iteration == iteration and not group.superseded]
+        suites.append(_suite(f"iteration {iteration}", [_group(group, name, now) for group in groups], run.created))
+    bad = [node for node in run.nodes if node.state in BAD_NODES]
+    if bad:
+        suites.append(_suite("nodes", [_node(node, name) for node in bad], run.created))
+    root = Element("testsuites", {"name": _clean(name), **_totals(suites)})
+    root.extend(suites)
+    ElementTree.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
+
+
+def _suite(name: str, cases: list[Element], created: str) -> Element:
+    counted = {
+        "tests": len(cases),
+        "failures": sum(case.find("failure") is not None for case in cases),
+        "errors": sum(case.find("error") is not None for case in cases),
+        "skipped": sum(case.find("skipped") is not None for case in cases),
+    }
+    seconds = sum(float(case.get("time", "0")) for case in cases)
+    stamp = {"timestamp": created.removesuffix("Z")} if created else {}  # readers expect no zone
+    suite = Element("testsuite", {"name": name, **{k: str(v) for k, v in counted.items()}, "time": f"{seconds:.3f}"})
+    suite.attrib.update(stamp)
+    suite.extend(cases)
+    return suite
+
+
+def _totals(suites: Iterable[Element]) -> dict[str, str]:
+    listed = list(suites)
+    summed = {key: str(sum(int(one.get(key, "0")) for one in listed)) for key in ("tests", "failures", "errors")}
+    return {**summed, "time": f"{sum(float(one.get('time', '0')) for one in listed):.3f}"}
+
+
+def _case(name: str, parent: str, seconds: float) -> Element:
+    return Element("testcase", {"name": _clean(name), "classname": _clean(parent), "time": f"{seconds:.3f}"})
+
+
+def _verdict(run: RunView, name: str, now: datetime) -> Element:
+    case = _case("verdict", name, 0)
+    reasons = "\n".join(run.status.get("verdictReasons") or ())
+    if run.verdict == "Failed":
+        _add(case, "failure", "Failed", reasons.partition("\n")[0] or "the run failed", reasons)
+    elif run.verdict != "Passed":
+        word = wording.verdict_of(run)
+        _add(case, "error", word, f"the run is {word}", reasons or "\n".join(wording.facts(run.status)))
+    unknown = [f"not known: {note}" for note in run.notes]
+    _output(case, [f"written {now:%Y-%m-%dT%H:%M:%SZ}", *wording.results(run.status.get("results") or {}), *unknown])
+    return case
+
+
+def _group(group: GroupView, name: str, now: datetime) -> Element:
+    seconds = wording.seconds_of(group, now) or 0.0
+    case = _case(f"{group.label} ({wording.span(group.nodes)})", name, seconds)
+    if group.state in ("Failed", "ValidationFailed"):
+        _add(case, "failure", group.reason or group.state, group.detail, _log(group))
+    elif group.state != "Succeeded":
+        _add(case, "skipped", group.reason or group.state, group.detail or f"the group is {group.state}")
+    lines = [f"{wording.LABELS.get(key, key)}: {value:g}" for key, value in sorted(group.figures.items())]
+    _output(case, [*lines, *(f"not measured: {text}" for text in group.unmeasured), f"nodes: {', '.join(group.nodes)}"])
+    return case
+
+
+def _node(node: NodeView, name: str) -> Element:
+    case = _case(f"node {node.name}", name, 0)
+    kind = "failure" if node.state == FAILED else "skipped"
+    _add(case, kind, node.reason or node.state, node.message)
+    return case
+
+
+def _log(group: GroupView) -> str:
+    if group.log is None:
+        return ""
+    tail = "\n".join(group.log.tail.splitlines()[-MOST_LOG_LINES:])
+    return f"pod {group.log.pod_name} on node {group.log.node_name}: {group.log.reason}\n{tail}"
+
+
+def _add(case: Element, kind: str, type_: str, message: str, text: str = "") -> None:
+    attributes = {"message": _clean(message)} | ({"type": _clean(type_)} if kind != "skipped" else {})
+    found = ElementTree.SubElement(case, kind, attributes)
+    found.text = _clean(text) or None
+
+
+def _output(case: Element, lines: list[str]) -> None:
+    ElementTree.SubElement(case, "system-out").text = _clean("\n".join(lines))
+
+
+def _clean(text: str) -> str:
+    """Show what XML has no character for; lines stay lines."""
+    return "\n".join(printable(line) for line in text.split("\n"))

@@ -1,0 +1,109 @@
+"""While admission is away: what is refused and how it says so, what goes on all the same, and what frees what hangs."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cluster.release import CHART, NAME, Release
+from tests.support.kubectl import KubectlError
+
+pytest_plugins = ("tests.cluster.releases",)
+
+DOCUMENT = CHART.parents[1] / "docs" / "installation.md"
+FINALIZER = "metacontroller.io/compositecontroller-cre-jobs-devices"
+LARGEST_SPEC = 240_000  # bytes: what admission lets in
+
+
+def run(name: str, **spec: Any) -> dict[str, Any]:
+    exec_ = {"image": "example.test/work:1", "numNodes": 1, "framework": {"exec": {"command": ["true"]}}}
+    return {
+        "apiVersion": "cre.nvidia.com/v1alpha1",
+        "kind": "WorkloadRun",
+        "metadata": {"name": name},
+        "spec": {**exec_, **spec},
+    }
+
+
+def job(name: str) -> dict[str, Any]:
+    """Write a Job with devices as Metacontroller leaves it: with its finalizer."""
+    metadata = {"name": name, "labels": {"cre.nvidia.com/devices": "true"}, "finalizers": [FINALIZER]}
+    spec = {"workload": {"trainJob": {"runtimeRef": {"name": "none"}}}}
+    return {"apiVersion": "cre.nvidia.com/v1alpha1", "kind": "Job", "metadata": metadata, "spec": spec}
+
+
+@pytest.fixture
+def away(release3: Release) -> Iterator[Release]:
+    """Return a release whose admission nobody reaches, with objects of ours that were there before."""
+    kubectl = release3.cluster.kubectl
+    kubectl("apply", "--server-side", "--force-conflicts", f"--filename={CHART}/templates/crds")
+    kubectl("wait", "--for=create", "crd/jobs.cre.nvidia.com")
+    many = [{"name": f"A_RATHER_LONG_NAME_{number:05}", "value": "x" * 40} for number in range(2400)]
+    objects = [run("old"), run("large", env=many), job("held")]
+    assert LARGEST_SPEC * 0.8 < len(json.dumps(objects[1]["spec"])) < LARGEST_SPEC
+    release3.cluster.eventually(lambda: created(release3, objects))
+    release3.install()
+    release3.cluster.eventually(lambda: refusal(release3, run("probe")))
+    yield release3
+    kubectl("patch", "jobs.cre.nvidia.com", "held", "--type=merge", '--patch={"metadata":{"finalizers":null}}')
+
+
+def created(release: Release, objects: list[dict[str, Any]]) -> bool:
+    """Create objects, as soon as their definitions are served."""
+    try:
+        release.cluster.kubectl.apply(objects)
+    except KubectlError:
+        return False
+    return True
+
+
+def refusal(release: Release, obj: dict[str, Any]) -> str:
+    """Return the words that creating an object is refused with, empty where it is not."""
+    try:
+        release.cluster.kubectl("create", "--dry-run=server", "--filename=-", input=json.dumps(obj))
+    except KubectlError as error:
+        return str(error)
+    return ""
+
+
+def test_our_own_kinds_are_refused_in_words_that_say_what_is_missing(away: Release) -> None:
+    text = refusal(away, run("new"))
+    assert 'failed calling webhook "mutate.cre.nvidia.com"' in text
+    assert f'no endpoints available for service "{NAME}-admission"' in text
+
+
+def test_nothing_else_is_refused(away: Release) -> None:
+    assert refusal(away, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "new"}}) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("a label", ("label", "workloadrun", "old", "team=readiness")),
+        ("a label of a large one", ("label", "workloadrun", "large", "team=readiness")),
+        ("a finalizer", ("patch", "workloadrun", "old", "--type=merge", '-p={"metadata":{"finalizers":["a.b/c"]}}')),
+        ("a status", ("patch", "workloadrun", "old", "--subresource=status", "--type=merge", '-p={"status":{}}')),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_leaves_the_spec_alone_goes_on(away: Release, name: str, arguments: tuple[str, ...]) -> None:
+    away.cluster.kubectl(*arguments)
+    away.cluster.kubectl("patch", "workloadrun", "old", "--type=merge", '-p={"metadata":{"finalizers":null}}')
+
+
+def test_objects_can_be_deleted_and_what_hangs_is_freed_by_the_documented_line(away: Release, tmp_path: Path) -> None:
+    kubectl = away.cluster.kubectl
+    kubectl("delete", "workloadrun", "old", "large")
+    kubectl("delete", "jobs.cre.nvidia.com", "held", "--wait=false")
+    assert kubectl.get("jobs.cre.nvidia.com", "held")["metadata"]["deletionTimestamp"]
+    [line] = re.findall(r"^    (kubectl get jobs\.cre.*?\n    +done)$", DOCUMENT.read_text(), re.DOTALL | re.MULTILINE)
+    (tmp_path / "kubectl").symlink_to(kubectl.program)
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "KUBECONFIG": str(away.cluster.kubeconfig)}
+    subprocess.run(["sh", "-ec", line], env=environment, check=True, capture_output=True)
+    away.cluster.eventually(lambda: kubectl.find("jobs.cre.nvidia.com", "held") is None)
