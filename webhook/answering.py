@@ -19,7 +19,7 @@ from sync_hooks.api.conditions import FAILED, set_exclusive
 from sync_hooks.api.observed import LiveObject
 from sync_hooks.api.request import Request, decode
 from sync_hooks.api.sync import Answer, Busy, Event, Observed, Read, Reads, Result, Unreadable
-from sync_hooks.execution.answers import own_read
+from sync_hooks.execution.answers import is_current, keep_live, own_read
 
 MOST_ROUNDS = 6  # a hook asks, looks and asks again; more means it never ends
 
@@ -73,21 +73,26 @@ def answer(controller: str, hook: str, body: bytes, read: Reader, now: datetime)
 
 
 def _ask(function: Hook, request: Request, read: Reader, now: datetime) -> Result | Busy:
-    observed: dict[Read, Any] = {}
+    """Ask the hook, on a request that shows the parent as it is.
+
+    Metacontroller puts the answer's status in the place of the live one, and asks from a cache that is often older than
+    its own last write: a status that was true for an older parent would turn back time. So the parent is read live
+    first, at every call.
+    """
+    own = own_read(request.parent)
+    live = read(own)
+    real = isinstance(live, LiveObject) and live.metadata.uid == request.parent.metadata.uid
+    if real and not is_current(request.parent, live):
+        return keep_live(request, live)
+    observed: dict[Read, Any] = {own: live}
     for _ in range(MOST_ROUNDS):
         result = function(request, observed, now)
         if not isinstance(result, Reads):
             return result
-        if not observed and not _exists(request.parent, read):
-            return Busy("the parent is not there, or is not this one")
+        if not real and not isinstance(live, Unreadable):
+            return Busy("the parent is not there, or is not this one")  # an invented one must not read others' logs
         observed.update({wanted: read(wanted) for wanted in result.reads if wanted not in observed})
     return Busy("the hook asked for more and more")
-
-
-def _exists(parent: LiveObject, read: Reader) -> bool:
-    """Tell whether the parent is real: a stolen token must not read logs through an invented one."""
-    live = read(own_read(parent))
-    return isinstance(live, Unreadable) or (live is not None and live.metadata.uid == parent.metadata.uid)
 
 
 def _encode(request: Request, result: Result, hook: str) -> bytes:

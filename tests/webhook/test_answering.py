@@ -130,3 +130,13 @@ def test_every_hook_answers_an_empty_parent_without_an_error(controller: str, ho
 def test_no_json_at_all_is_a_value_error():
     with pytest.raises(ValueError, match=r"malformed|JSON"):
         answer("cre-workloadruns", "sync", b"not json", Cluster().read, NOW)
+
+
+@pytest.mark.parametrize("status", [{}, {"verdict": "Passed", "conditions": []}], ids=["under way", "ended"])
+def test_a_request_older_than_the_api_never_turns_the_status_back(status: dict[str, Any]):
+    newer = run(version="8", status={"workflowRef": {"name": "run"}, "verdict": "Failed"})
+    response, answered = sync(run(status=status), Cluster(newer), manifest("Workflow", "run"))
+    assert response.status == 200
+    assert answered["status"] == {"workflowRef": {"name": "run"}, "verdict": "Failed"}
+    assert [child["kind"] for child in answered["children"]] == ["Workflow"]
+    assert answered["resyncAfterSeconds"] == 0.5
