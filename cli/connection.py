@@ -9,7 +9,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path as File
 from typing import Any
@@ -53,6 +53,13 @@ class Cluster:
     namespace: str
     flags: ClusterFlags
     sleep: Callable[[float], None] = time.sleep
+    pauses: tuple[float, ...] = PAUSES
+
+    def at(self, namespace: str) -> Cluster:
+        """Return the same cluster for another namespace."""
+        if namespace == self.namespace:
+            return self
+        return replace(self, namespace=namespace, flags=replace(self.flags, namespace=namespace))
 
     def get(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> bytes:
         """Read one object. Raises CliError, NotFound among them."""
@@ -123,7 +130,7 @@ class Cluster:
 
     def _patiently(self, asked: Asked, call: Callable[[], bytes]) -> bytes:
         """Try again what may be tried again, and say so."""
-        for pause in PAUSES:
+        for pause in self.pauses:
             try:
                 return call()
             except ApiError as error:

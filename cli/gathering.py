@@ -20,7 +20,7 @@ from cli.run_objects import (
     BandwidthObject,
     GoodputObject,
     JobObject,
-    NodeLabels,
+    MetadataOnly,
     RunObjects,
     WorkflowObject,
     wanted,
@@ -28,7 +28,7 @@ from cli.run_objects import (
 )
 from sync_hooks.api.model import API_VERSION
 from sync_hooks.api.names import LABEL_WORKLOAD_RUN
-from sync_hooks.api.observed import Facts
+from sync_hooks.api.observed import Facts, Metadata
 from sync_hooks.api.request import ConfigMapChild
 from webhook.observer import Page
 
@@ -66,11 +66,22 @@ def gather(cluster: Cluster, run: Mapping[str, Any]) -> RunObjects:
     return replace(found, labels=_labels(cluster)) if needs_labels(found) and found.status.get("progress") else found
 
 
+def list_metadata(
+    cluster: Cluster, api_version: str, kind: str, selector: str = "", namespace: str | None = None
+) -> list[Metadata]:
+    """List objects by name and labels alone, which is little even where there are thousands. Raises CliError."""
+    query = {"labelSelector": selector} if selector else {}
+    pages = cluster.pages(api_version, kind, query, namespace=namespace, accept=METADATA_ONLY)
+    return [item.metadata for page in pages for item in _METADATA.decode(page).items]
+
+
+_METADATA = msgspec.json.Decoder(Page[MetadataOnly])
+
+
 def _others(cluster: Cluster, name: str) -> str:
     """Name the runs that could have been meant; says nothing where that cannot be read either."""
     try:
-        pages = cluster.pages(API_VERSION, "WorkloadRun", accept=METADATA_ONLY)
-        names = [item.metadata.name for page in pages for item in _METADATA.decode(page).items]
+        names = [item.name for item in list_metadata(cluster, API_VERSION, "WorkloadRun")]
     except CliError:
         return "which runs there are cannot be read"
     if not names:
@@ -80,9 +91,6 @@ def _others(cluster: Cluster, name: str) -> str:
         return f"did you mean {' or '.join(near)}?"
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
     return f"there are {', '.join(names[:MOST_NAMES])}{more}"
-
-
-_METADATA = msgspec.json.Decoder(Page[NodeLabels])
 
 
 def _own_workflow(cluster: Cluster, run: Mapping[str, Any]) -> WorkflowObject | None:
@@ -135,8 +143,7 @@ def _asked(run: Mapping[str, Any], measurement: str) -> bool:
 def _labels(cluster: Cluster) -> dict[str, dict[str, str]] | None:
     """Read the labels of all nodes, which most users of a namespace may not: groups then tell the domains."""
     try:
-        pages = cluster.pages("v1", "Node", accept=METADATA_ONLY)
-        nodes = [item.metadata for page in pages for item in _METADATA.decode(page).items]
+        nodes = list_metadata(cluster, "v1", "Node")
     except Unreachable:
         raise
     except CliError:

@@ -12,7 +12,7 @@ import yaml
 
 from cli.errors import CliError
 from cli.manifests import Manifest, read_manifests
-from cli.output import print_line, print_note
+from cli.output import print_json, print_line, print_note
 from cli.simulator import inventory, scenario
 from cli.simulator.entry import Object
 from cli.simulator.scenario import Scenario
@@ -48,8 +48,12 @@ class RunInput:
         return str(self.run["metadata"]["namespace"])
 
 
-def read_run(file: str) -> RunInput:
-    """Read a file with exactly one WorkloadRun. Raises CliError; a refused run is returned with its errors."""
+def read_run(file: str, namespace: str = DEFAULT_NAMESPACE, *, named: bool = True) -> RunInput:
+    """Read a file with exactly one WorkloadRun. Raises CliError; a refused run is returned with its errors.
+
+    Objects that name no namespace get ``namespace``. A run without a name of its own is taken where it need not be
+    ``named``: the cluster will make one.
+    """
     manifests = read_manifests(file)
     for manifest in manifests:
         _check_kind(manifest)
@@ -59,11 +63,11 @@ def read_run(file: str) -> RunInput:
     admitted = admit(runs[0])
     if not admitted.allowed:
         return RunInput(file, runs[0], runs[0], (), admitted)
-    others = tuple(_in_namespace(item.object) for item in manifests if item.object is not runs[0])
-    run = _in_namespace(admitted.object)
-    if not run["metadata"].get("name"):
+    others = tuple(_in_namespace(item.object, namespace) for item in manifests if item.object is not runs[0])
+    run = _in_namespace(admitted.object, namespace)
+    if named and not run["metadata"].get("name"):
         raise CliError(f"{file}: metadata.name: a run is planned under its name, generateName has none yet")
-    return RunInput(file, runs[0], run, others, admitted)
+    return RunInput(file, _in_namespace(runs[0], namespace), run, others, admitted)
 
 
 def _check_kind(manifest: Manifest) -> None:
@@ -73,15 +77,19 @@ def _check_kind(manifest: Manifest) -> None:
         raise CliError(f"{manifest.file}: {found}; wanted is a WorkloadRun of {API_VERSION}")
 
 
-def _in_namespace(obj: dict[str, Any]) -> dict[str, Any]:
+def _in_namespace(obj: dict[str, Any], namespace: str) -> dict[str, Any]:
     metadata = obj.get("metadata") or {}
     if obj.get("kind") == "LogProfile":
         return obj
-    return {**obj, "metadata": {**metadata, "namespace": metadata.get("namespace") or DEFAULT_NAMESPACE}}
+    return {**obj, "metadata": {**metadata, "namespace": metadata.get("namespace") or namespace}}
 
 
-def print_refusal(given: RunInput) -> None:
-    """Print why a run is refused, as ``validate`` does."""
+def print_refusal(given: RunInput, output: str = "text") -> None:
+    """Print why a run is refused, as ``validate`` does, or as one JSON document."""
+    if output == "json":
+        errors = [{"field": e.field, "type": e.type, "message": e.message} for e in given.admitted.errors]
+        print_json({"error": {"message": f"{given.file}: the run is refused", "errors": errors}})
+        return
     for error in given.admitted.errors:
         print_line(f"{given.file}: {error.field}: {error.message}")
 

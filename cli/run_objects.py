@@ -116,8 +116,8 @@ class WorkflowObject(Facts, frozen=True):
     status: WorkflowStatusFacts = WorkflowStatusFacts()
 
 
-class NodeLabels(Facts, frozen=True):
-    """A node's metadata."""
+class MetadataOnly(Facts, frozen=True):
+    """Any object without its spec and status."""
 
     metadata: Metadata = Metadata()
 

@@ -10,12 +10,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from sync_hooks.api.conditions import SUCCEEDED
-from sync_hooks.api.goodputmeasurement import (
-    EarlierRuns,
-    GoodputMeasurementSpec,
-    GoodputMeasurementStatus,
-    GoodputRun,
-)
+from sync_hooks.api.goodputmeasurement import GoodputMeasurementSpec, GoodputMeasurementStatus
+from sync_hooks.api.goodputrun import EarlierRuns, GoodputRun
 from sync_hooks.api.logprofile import WorkerStrategy
 from sync_hooks.api.observed import Log
 from sync_hooks.api.request import Request

@@ -52,12 +52,17 @@ def misfit(spec: Object, requests: Counter[str], used: Counter[str], node: Entry
     """Say why a pod does not fit on a node that affinity allows, None when it does."""
     allocatable = (node.obj.get("status") or {}).get("allocatable") or {}
     for name, amount in requests.items():
-        if used[name] + amount > whole_units(allocatable.get(name, "0")):
+        if used[name] + amount > _units(allocatable.get(name, "0")):
             return f"Insufficient {name}"
     for taint in _taints(node):
         if taint["effect"] != "PreferNoSchedule" and not _tolerated(taint, spec.get("tolerations") or ()):
             return _taint_text(taint)
     return None
+
+
+@lru_cache(maxsize=1024)
+def _units(quantity: object) -> int:
+    return whole_units(quantity)
 
 
 @lru_cache(maxsize=1024)

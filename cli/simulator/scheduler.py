@@ -88,6 +88,8 @@ class Scheduler:
         if bound is not None:
             self._used[bound.node] -= bound.requests
             self._groups[bound.node, bound.group] -= 1
+            if not self._groups[bound.node, bound.group]:
+                del self._groups[bound.node, bound.group]
             self.retry()
 
     def _schedule(self, key: Key) -> None:
@@ -124,19 +126,23 @@ class Scheduler:
         pool, others = self._pool(spec)
         shared: list[Entry] = []
         for node in pool:
-            used = self._used.setdefault(node.name, Counter())
-            if (reason := misfit(spec, requests, used, node)) is not None:
-                reasons[reason] += 1
-            elif self._groups[node.name, group]:
+            if (node.name, group) in self._groups:
                 shared.append(node)
-            else:
+            elif (reason := self._misfit(spec, requests, node)) is None:
                 return node, ""
-        if shared:
-            return min(shared, key=lambda node: (self._groups[node.name, group], node.name)), ""
+            else:
+                reasons[reason] += 1
+        for node in sorted(shared, key=lambda node: (self._groups[node.name, group], node.name)):
+            if (reason := self._misfit(spec, requests, node)) is None:
+                return node, ""
+            reasons[reason] += 1
         if others:
             reasons["node(s) didn't match Pod's node affinity/selector"] += others
         listed = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
         return None, f"0/{len(pool) + others} nodes are available: {listed}."
+
+    def _misfit(self, spec: Object, requests: Counter[str], node: Entry) -> str | None:
+        return misfit(spec, requests, self._used.setdefault(node.name, Counter()), node)
 
     def _pool(self, spec: Object) -> tuple[list[Entry], int]:
         """List the nodes that affinity allows, by name, and count the others.

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sync_hooks.api.goodputmeasurement import EarlierRuns, GoodputRun
+from sync_hooks.api.goodputrun import EarlierRuns, GoodputRun
 from sync_hooks.api.logcursor import LogCursor
 from sync_hooks.api.observed import Log
 from sync_hooks.api.time import rfc3339

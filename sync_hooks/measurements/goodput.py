@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from sync_hooks.api.goodputmeasurement import EarlierRuns, GoodputRun, StepSums
+from sync_hooks.api.goodputrun import EarlierRuns, GoodputRun, StepSums
 from sync_hooks.measurements.clock import parse_micro, rfc3339_micro, span, total
 from sync_hooks.measurements.events import find_events
 from sync_hooks.measurements.page import readable

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sync_hooks.api.goodputmeasurement import GoodputRun, PendingSave
+from sync_hooks.api.goodputrun import GoodputRun, PendingSave
 from sync_hooks.measurements.clock import parse_micro, rfc3339_micro, span, total
 from sync_hooks.measurements.events import DONE, SAVE, START, Event, duration_of, time_of
 from sync_hooks.measurements.profile import CompiledProfile

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from sync_hooks.measurements.collective import TYPE_BYTES
 from sync_hooks.measurements.pattern import number_of
@@ -23,6 +23,8 @@ METRIC = re.compile(rb"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?\Z|N/A\Z|-?(
 _HEAD = re.compile(rb"(\d{1,18})[ \t]+(\d{1,18})[ \t]+(" + TYPES.encode() + rb")(?!\S)")
 _REDUCTION = re.compile(rb"(?!nan\Z|inf\Z)[a-z]\w*\Z")
 _ROOT = re.compile(rb"-1\Z|\d{1,5}\Z")  # of at most 99,999 ranks; a time of five digits is told apart by the columns
+_REDUCTION_NAMES = frozenset({"redop", "op"})
+_TIMES = frozenset({"time", "cputime"})
 _NO_METRICS = frozenset({"root", "timestamp"})
 _ERRORS = frozenset({"error", "res"})  # older versions print the largest deviation there
 _WRONG = frozenset({"#wrong", *_ERRORS})
@@ -64,10 +66,25 @@ def row_of(line: bytes, columns: Columns) -> Row | None:
 
 
 def columns_of(header: bytes) -> list[str]:
-    """Read the columns behind the type from a table's header."""
+    """Read the columns behind the type from a table's header; none from one that was torn."""
     names = header.decode(errors="replace").split()
     behind = names[names.index("type") + 1 :] if "type" in names else []
-    return [name for name in behind if name not in ("redop", "op")]
+    columns = [name for name in behind if name not in _REDUCTION_NAMES]
+    return columns if _is_whole_header([name for name in columns if name not in _NO_METRICS]) else []
+
+
+def _is_whole_header(metrics: Sequence[str]) -> bool:
+    """Tell whether a header names one placement or two alike, each from its time to its errors at least."""
+    starts = [at for at, name in enumerate(metrics) if name in _TIMES]
+    placements = [metrics[start:end] for start, end in pairwise([*starts, len(metrics)])]
+    return (
+        starts[:1] == [0]
+        and len({len(placement) for placement in placements}) == 1
+        and all(
+            placement[1:3] == ["algbw", "busbw"] and placement[3:4] and placement[3] in _WRONG
+            for placement in placements
+        )
+    )
 
 
 def metric_names(columns: Columns) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from sync_hooks.api.goodputmeasurement import GoodputRun, StepSums
+from sync_hooks.api.goodputrun import GoodputRun, StepSums
 from sync_hooks.measurements.clock import parse_micro, rfc3339_micro, span, total
 from sync_hooks.measurements.events import RESTORE, STEP, Event, StepLine, step_line, time_of
 from sync_hooks.measurements.profile import CompiledProfile

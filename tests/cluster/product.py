@@ -28,6 +28,7 @@ ADDRESS = "127.0.0.1"
 NAMESPACE = "cre-system"
 TOKEN_SECRET = "hooks-token"
 SERVERS = ("admission", "hooks")
+BYPASS = "tests.cre.nvidia.com/no-admission"  # label of namespaces whose objects no webhook sees
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +136,7 @@ def _webhooks(authority: Authority, port: int) -> list[dict[str, Any]]:
                     "name": f"{path}.cre.nvidia.com",
                     "clientConfig": {"url": f"https://{ADDRESS}:{port}/{path}", "caBundle": authority.bundle},
                     "rules": [{**rule, "operations": ["CREATE", "UPDATE"]}],
+                    "namespaceSelector": {"matchExpressions": [{"key": BYPASS, "operator": "DoesNotExist"}]},
                     "failurePolicy": "Fail",
                     "sideEffects": "None",
                     "timeoutSeconds": 10,

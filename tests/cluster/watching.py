@@ -48,6 +48,11 @@ class LiveInformers:
             watch.start()
         return informer
 
+    def restart(self) -> None:
+        """Tell everything anew from what the caches have; only to be called on the loop."""
+        for informer in self._informers.values():
+            informer.replay()
+
     def _first_list(self, kind: Kind) -> tuple[Objects, str]:
         """List, again where the server is not ready for a kind whose definition is new. Raises ApiError."""
         for _ in range(FIRST_LIST_ATTEMPTS):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sync_hooks.api.bandwidthmeasurement import BandwidthMeasurementStatus, BandwidthReading
 from sync_hooks.api.duration import format_duration, parse_duration
-from sync_hooks.api.goodputmeasurement import EarlierRuns, GoodputRun
+from sync_hooks.api.goodputrun import EarlierRuns, GoodputRun
 from sync_hooks.api.logcursor import LogCursor
 from sync_hooks.api.observed import Log
 from sync_hooks.measurements.attempts import cursors, read_pages
@@ -71,7 +71,9 @@ def bandwidth_logs(draw: st.DrawFn) -> bytes:
 
 
 steps = st.builds(
-    lambda step, timing: f"step {step}" + (f" took {timing}" if timing else ""), st.integers(1, 30), st.integers(0, 9000)
+    lambda step, timing: f"step {step}" + (f" took {timing}" if timing else ""),
+    st.integers(1, 30),
+    st.integers(0, 9000),
 )
 saves = st.builds(
     lambda word, step: word + (f" step {step}" if step else ""), st.sampled_from(["saving", "saved"]), st.integers(0, 9)
@@ -112,7 +114,9 @@ def read_bandwidth(content: bytes, limit: int, stops: Sequence[int]) -> Bandwidt
 
 @given(bandwidth_logs(), st.integers(300, 3000), st.lists(st.integers(0, 8000), max_size=4))
 @few
-def test_a_bandwidth_log_gives_the_same_result_however_it_is_cut_up(content: bytes, limit: int, stops: list[int]) -> None:
+def test_a_bandwidth_log_gives_the_same_result_however_it_is_cut_up(
+    content: bytes, limit: int, stops: list[int]
+) -> None:
     whole = read_bandwidth(content, len(content) + 1, [])
     assert shown(read_bandwidth(content, limit, stops), WANTED) == shown(whole, WANTED)
 
@@ -165,7 +169,10 @@ def test_every_line_is_read_once(gaps: list[float], limit: int) -> None:
 @given(
     st.lists(st.sampled_from(RESULTS), min_size=1, max_size=4, unique=True),
     st.sampled_from([NEW, OLD]),
-    st.lists(st.tuples(st.integers(0, 1200), st.sampled_from(["\n" + MESSAGES[0] + "\n", MESSAGES[0] + "\n", "\n\n"])), max_size=4),
+    st.lists(
+        st.tuples(st.integers(0, 1200), st.sampled_from(["\n" + MESSAGES[0] + "\n", MESSAGES[0] + "\n", "\n\n"])),
+        max_size=4,
+    ),
 )
 @settings(max_examples=400, deadline=None)
 def test_messages_anywhere_in_a_table_never_make_a_bandwidth(
@@ -185,9 +192,13 @@ def test_messages_anywhere_in_a_table_never_make_a_bandwidth(
 # Terms
 
 
-@given(st.lists(st.tuples(training_lines(), st.floats(0, 400), st.booleans()), min_size=1, max_size=4), st.floats(0, 400))
+@given(
+    st.lists(st.tuples(training_lines(), st.floats(0, 400), st.booleans()), min_size=1, max_size=4), st.floats(0, 400)
+)
 @few
-def test_terms_divide_the_time_and_the_ratio_is_one(attempts: list[tuple[list[Line], float, bool]], wait: float) -> None:
+def test_terms_divide_the_time_and_the_ratio_is_one(
+    attempts: list[tuple[list[Line], float, bool]], wait: float
+) -> None:
     earlier, start, end = EarlierRuns(), 0.0, 0.0
     for lines, gap, interrupted in attempts:
         shifted = [(start + seconds, text) for seconds, text in lines]
@@ -297,7 +308,9 @@ def test_no_spec_of_a_profile_makes_compiling_fail(spec: dict[str, Any], pattern
 
 
 @given(
-    st.dictionaries(st.one_of(st.sampled_from(sorted(FIGURES)), st.text(max_size=10)), st.text(max_size=20), max_size=4),
+    st.dictionaries(
+        st.one_of(st.sampled_from(sorted(FIGURES)), st.text(max_size=10)), st.text(max_size=20), max_size=4
+    ),
     st.dictionaries(st.sampled_from(sorted(FIGURES)), st.floats(), max_size=5),
 )
 @few
@@ -310,7 +323,9 @@ def test_a_threshold_without_a_finite_value_or_a_valid_expression_is_never_met(
     assert met <= FIGURES.keys() & measured.keys()
 
 
-@given(st.one_of(st.text(max_size=20), st.from_regex(r"-?(\d{1,4}(\.\d{1,3})?(h|m|s|ms|us|µs|ns)){1,4}", fullmatch=True)))
+@given(
+    st.one_of(st.text(max_size=20), st.from_regex(r"-?(\d{1,4}(\.\d{1,3})?(h|m|s|ms|us|µs|ns)){1,4}", fullmatch=True))
+)
 @settings(max_examples=300, deadline=None)
 def test_a_duration_that_is_written_reads_as_the_same(text: str) -> None:
     seconds = parse_duration(text)

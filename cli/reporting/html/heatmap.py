@@ -9,14 +9,13 @@ from cli.node_view import EXCLUDED, FAILED, INCONCLUSIVE, PENDING, RUNNING, SUCC
 from cli.reporting import wording
 from cli.reporting.html import style
 from cli.reporting.html.chart import legend, swatch
-from cli.reporting.html.markup import Markup, join, number, tag, text
+from cli.reporting.html.markup import Markup, join, tag, text
 from cli.run_view import RunView
 from sync_hooks.report.distribution import SMALLER_IS_BETTER
 
 COLUMNS, COLUMNS_OF_ALL = 18, 60  # a rack of 18 trays is one row
 CELL = 18  # pixels from one cell to the next
 UNIFORM = 0.1  # a spread below this share of the best value is shown as alike: it is noise
-MARKS = {FAILED: "l7 7m0-7l-7 7", INCONCLUSIVE: "", EXCLUDED: "", RUNNING: "", PENDING: "", SUCCEEDED: ""}
 STATES = (
     (FAILED, "failed"),
     (INCONCLUSIVE, "ran, no verdict of its own"),
@@ -167,6 +166,3 @@ def _table(domains: Sequence[tuple[str, Sequence[NodeView]]], figure: str) -> Ma
     head = tag("thead", tag("tr", [tag("th", heading, scope="col") for heading in headings]))
     table = tag("table", tag("caption", "The same by numbers, a row a domain"), head, tag("tbody", rows))
     return tag("details", tag("summary", f"{len(domains)} domains as a table"), table)
-
-
-__all__ = ["heat_map", "number"]

@@ -21,7 +21,7 @@ Content = str | Iterable["Content"] | None
 """Text, markup, or any nesting of both; None is nothing."""
 
 
-def tag(name: str, *content: Content, **attributes: str | float | bool | None) -> Markup:
+def tag(name: str, /, *content: Content, **attributes: str | float | bool | None) -> Markup:
     """Write an element. ``class_`` is class, ``aria_label`` is aria-label; True is an attribute without a value.
 
     An attribute that is None or False is left out; numbers are written as short as they can be.

@@ -39,16 +39,29 @@ FACTORS = {
 SHARED = frozenset({"all_gather", "reduce_scatter", "alltoall"})
 REDUCING = frozenset({"all_reduce", "reduce_scatter"})
 
-NEW = Dialect("size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong",
-              ("redop", "root"))  # fmt: skip
-OLD = Dialect("size         count    type   redop     time   algbw   busbw  error     time   algbw   busbw  error",
-              ("redop",), last="1e-07")  # fmt: skip
-OLD_ROOTED = Dialect("size         count    type   redop    root     time   algbw   busbw  error     time   algbw   busbw  error",
-                     ("redop", "root"), last="2e-07")  # fmt: skip
-PLAIN = Dialect("size         count    type     time   algbw   busbw  error     time   algbw   busbw  error", (),
-                last="0e+00")  # fmt: skip
-FIRST = Dialect("bytes             N    type      op     time  algbw  busbw      res     time  algbw  busbw      res",
-                ("redop",), last="0e+00", hash="#  ")  # fmt: skip
+NEW = Dialect(
+    "size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong",
+    ("redop", "root"),
+)
+OLD = Dialect(
+    "size         count    type   redop     time   algbw   busbw  error     time   algbw   busbw  error",
+    ("redop",),
+    last="1e-07",
+)
+OLD_ROOTED = Dialect(
+    "size         count    type   redop    root     time   algbw   busbw  error     time   algbw   busbw  error",
+    ("redop", "root"),
+    last="2e-07",
+)
+PLAIN = Dialect(
+    "size         count    type     time   algbw   busbw  error     time   algbw   busbw  error", (), last="0e+00"
+)
+FIRST = Dialect(
+    "bytes             N    type      op     time  algbw  busbw      res     time  algbw  busbw      res",
+    ("redop",),
+    last="0e+00",
+    hash="#  ",
+)
 
 
 def microseconds(size: int, alg: float) -> str:

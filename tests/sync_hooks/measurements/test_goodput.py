@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from sync_hooks.api.goodputrun import EarlierRuns, GoodputRun
 from sync_hooks.measurements.goodput import Terms, average_step_time, average_tflops, close, ratio
 from sync_hooks.measurements.steps import steady_gap
-from sync_hooks.api.goodputmeasurement import EarlierRuns, GoodputRun
 from tests.sync_hooks.measurements.trainings import Line, attempt, moment, terms, training_profile
 
 PROFILE = training_profile()
@@ -104,11 +104,14 @@ def test_clocks_that_disagree_make_no_negative_time() -> None:
         pytest.param([(0, "saving step 4"), (3, "saved step 5")], 0, 5, id="an end of another save"),
         pytest.param([(0, "saving step 5"), (3, "saved step 5"), (9, "saved step 5")], 3, 5, id="an end printed twice"),
         pytest.param(
-            [(0, "saving step 5"), (3, "saved step 5"), (10, "saving step 6"), (14, "saved step 6")], 7, 6, id="two saves"
+            [(0, "saving step 5"), (3, "saved step 5"), (10, "saving step 6"), (14, "saved step 6")],
+            7,
+            6,
+            id="two saves",
         ),
         pytest.param([(0, "saving step 5")], 0, None, id="a save that never ends"),
     ],
-)  # fmt: skip
+)
 def test_every_checkpoint_counts_once(lines: list[Line], seconds: float, step: int | None) -> None:
     run = attempt(lines, PROFILE)
     assert (run.save_sec, run.checkpoint_step) == (seconds, step)

@@ -99,7 +99,9 @@ def test_samples_end_where_one_read_ends(interval: float, limit: int | None) -> 
         seconds += running.sync(seconds).resync_after
     running.logs = {FIRST: log(TRAINING), LAST: b""}
     ended(running).run(400)
-    same = {name: value for name, value in whole.status.items() if name not in ("startTime", "lastSampleTime", "conditions")}
+    same = {
+        name: value for name, value in whole.status.items() if name not in ("startTime", "lastSampleTime", "conditions")
+    }
     assert {name: running.status.get(name) for name in same} == same
 
 
@@ -140,7 +142,11 @@ def test_a_restart_continues_the_sums_and_resets_nothing() -> None:
     version = running.version
     running.sync(275)
     assert running.version == version, "nothing changes while another attempt is waited for"
-    second = [(310, "framework is up"), (315, "loading step 10"), *((330.0 + 10 * n, f"step {n} took 10000") for n in range(11, 31))]
+    second = [
+        (310, "framework is up"),
+        (315, "loading step 10"),
+        *((330.0 + 10 * n, f"step {n} took 10000") for n in range(11, 31)),
+    ]
     running.job, running.jobset = job(attempt=1), jobset(1, roles={"node": 2}, trainer="node")
     running.pods = tuple(pod("node", index, attempt=1, started=300) for index in (0, 1))
     running.logs = {"job-w1-node-0-0": until(second, 480), "job-w1-node-0-1": b""}
@@ -153,8 +159,13 @@ def test_a_restart_continues_the_sums_and_resets_nothing() -> None:
     training = 640 - 10
     kept = training - lost - rescheduled - resumed - 5
     assert figures(running) == [
-        round(kept / (training - rescheduled), 6), training, lost, rescheduled, resumed, 5,
-    ]  # fmt: skip
+        round(kept / (training - rescheduled), 6),
+        training,
+        lost,
+        rescheduled,
+        resumed,
+        5,
+    ]
     assert (running.status["interruptionCount"], running.status["highestStep"]) == (1, 30)
     assert running.status["trainingStartTime"] == stamp(10)
 
@@ -294,7 +305,9 @@ def test_lines_that_rotation_took_are_noted() -> None:
     assert "rotated away" in str(running.status["notes"])
 
 
-@pytest.mark.parametrize("spec", [{"jobRef": {"kind": "Pod", "name": "x"}}, {"sampleInterval": "-1s"}, {"testType": "x"}])
+@pytest.mark.parametrize(
+    "spec", [{"jobRef": {"kind": "Pod", "name": "x"}}, {"sampleInterval": "-1s"}, {"testType": "x"}]
+)
 def test_a_bad_spec_is_a_condition(spec: dict[str, Any]) -> None:
     running = world(spec=spec)
     running.sync(20)
@@ -304,7 +317,9 @@ def test_a_bad_spec_is_a_condition(spec: dict[str, Any]) -> None:
 
 def test_the_sample_log_of_megatron_is_measured() -> None:
     lines = example("megatron-training.log")
-    done = ended(world(shipped("megatron-training"), logs={FIRST: stamped(lines, step=8), LAST: stamped(lines, step=8)}), end=820)
+    done = ended(
+        world(shipped("megatron-training"), logs={FIRST: stamped(lines, step=8), LAST: stamped(lines, step=8)}), end=820
+    )
     done.sync(900)
     assert outcome(done)[0] == "JobSucceeded"
     assert (done.status["highestStep"], done.status["lastCheckpointStep"]) == (600, 600)

@@ -23,25 +23,83 @@ def parse(layout: str, text: str, near: datetime | None = NEAR) -> Moment | None
     ("layout", "text", "time", "zoned"),
     [
         pytest.param("2006-01-02 15:04:05", "2026-11-30 05:06:07", "2026-11-30T05:06:07", False, id="plain"),
-        pytest.param("2006-01-02 15:04:05", "2026-11-30 05:06:07.25", "2026-11-30T05:06:07.25", False, id="a fraction not in the layout"),
-        pytest.param("2006-01-02 15:04:05", "2026-11-30 05:06:07,123456789", "2026-11-30T05:06:07.123456", False, id="a comma and nanoseconds"),
-        pytest.param("2006-01-02 15:04:05.999999", "2026-11-30 05:06:07", "2026-11-30T05:06:07", False, id="no fraction where the layout has one"),
-        pytest.param("2006-01-02T15:04:05.000Z07:00", "2026-11-30T05:06:07.5+02:00", "2026-11-30T03:06:07.5", True, id="offset with colon"),
+        pytest.param(
+            "2006-01-02 15:04:05",
+            "2026-11-30 05:06:07.25",
+            "2026-11-30T05:06:07.25",
+            False,
+            id="a fraction not in the layout",
+        ),
+        pytest.param(
+            "2006-01-02 15:04:05",
+            "2026-11-30 05:06:07,123456789",
+            "2026-11-30T05:06:07.123456",
+            False,
+            id="a comma and nanoseconds",
+        ),
+        pytest.param(
+            "2006-01-02 15:04:05.999999",
+            "2026-11-30 05:06:07",
+            "2026-11-30T05:06:07",
+            False,
+            id="no fraction where the layout has one",
+        ),
+        pytest.param(
+            "2006-01-02T15:04:05.000Z07:00",
+            "2026-11-30T05:06:07.5+02:00",
+            "2026-11-30T03:06:07.5",
+            True,
+            id="offset with colon",
+        ),
         pytest.param("2006-01-02T15:04:05Z07:00", "2026-11-30T05:06:07Z", "2026-11-30T05:06:07", True, id="Z"),
-        pytest.param("2006-01-02 15:04:05 -0700", "2026-11-30 05:06:07 -0730", "2026-11-30T12:36:07", True, id="offset without colon"),
-        pytest.param("2006-01-02 15:04:05 -07", "2026-11-30 05:06:07 +05", "2026-11-30T00:06:07", True, id="offset in hours"),
-        pytest.param("2006-01-02 15:04:05 MST", "2026-11-30 05:06:07 UTC", "2026-11-30T05:06:07", True, id="UTC by name"),
-        pytest.param("2006-01-02 15:04:05 MST", "2026-11-30 05:06:07 CST", "2026-11-30T05:06:07", False, id="a name of several zones"),
+        pytest.param(
+            "2006-01-02 15:04:05 -0700",
+            "2026-11-30 05:06:07 -0730",
+            "2026-11-30T12:36:07",
+            True,
+            id="offset without colon",
+        ),
+        pytest.param(
+            "2006-01-02 15:04:05 -07", "2026-11-30 05:06:07 +05", "2026-11-30T00:06:07", True, id="offset in hours"
+        ),
+        pytest.param(
+            "2006-01-02 15:04:05 MST", "2026-11-30 05:06:07 UTC", "2026-11-30T05:06:07", True, id="UTC by name"
+        ),
+        pytest.param(
+            "2006-01-02 15:04:05 MST",
+            "2026-11-30 05:06:07 CST",
+            "2026-11-30T05:06:07",
+            False,
+            id="a name of several zones",
+        ),
         pytest.param("Mon Jan _2 15:04:05 2006", "Mon Nov  3 05:06:07 2026", "2026-11-03T05:06:07", False, id="ANSI C"),
-        pytest.param("Monday, 02-Jan-06 15:04:05 MST", "Monday, 30-Nov-26 05:06:07 GMT", "2026-11-30T05:06:07", True, id="RFC 850"),
-        pytest.param("January 2, 2006 at 3:04pm", "November 3, 2026 at 5:04pm", "2026-11-03T17:04:00", False, id="words and twelve hours"),
+        pytest.param(
+            "Monday, 02-Jan-06 15:04:05 MST",
+            "Monday, 30-Nov-26 05:06:07 GMT",
+            "2026-11-30T05:06:07",
+            True,
+            id="RFC 850",
+        ),
+        pytest.param(
+            "January 2, 2006 at 3:04pm",
+            "November 3, 2026 at 5:04pm",
+            "2026-11-03T17:04:00",
+            False,
+            id="words and twelve hours",
+        ),
         pytest.param("3:04PM 2 Jan 2006", "12:04AM 3 Nov 2026", "2026-11-03T00:04:00", False, id="midnight"),
         pytest.param("20060102150405", "20261130050607", "2026-11-30T05:06:07", False, id="digits only"),
         pytest.param("2006 002 15:04:05", "2026 334 05:06:07", "2026-11-30T05:06:07", False, id="day of the year"),
-        pytest.param("0102 15:04:05.000000", "1231 23:59:59.5", "2025-12-31T23:59:59.5", False, id="no year, just before new year"),
+        pytest.param(
+            "0102 15:04:05.000000",
+            "1231 23:59:59.5",
+            "2025-12-31T23:59:59.5",
+            False,
+            id="no year, just before new year",
+        ),
         pytest.param("15:04:05", "23:59:59", "2025-12-31T23:59:59", False, id="no date, just before midnight"),
     ],
-)  # fmt: skip
+)
 def test_a_text_is_read_as_go_reads_it(layout: str, text: str, time: str, zoned: bool) -> None:
     assert parse(layout, text) == Moment(datetime.fromisoformat(time).replace(tzinfo=UTC), zoned)
 

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 
 import pytest
 
-from sync_hooks.api.bandwidthmeasurement import BandwidthReading, BandwidthSummary
+from sync_hooks.api.bandwidthmeasurement import BandwidthReading
 from sync_hooks.measurements.nccl import read_table
 from sync_hooks.measurements.profile import CompiledProfile, read_profile
 from sync_hooks.measurements.summary import rows_seen, shown, wrong_count
 from sync_hooks.measurements.tally import Wanted
+from tests.sync_hooks.measurements.readings import (
+    ALL_REDUCE,
+    HEAD,
+    IN,
+    LARGE,
+    MESSAGE,
+    OUT,
+    WARNING,
+    expected,
+    read,
+    results,
+    summary,
+)
 from tests.sync_hooks.measurements.tables import (
     FIRST,
     NEW,
@@ -22,35 +34,10 @@ from tests.sync_hooks.measurements.tables import (
     SWEEP,
     Dialect,
     Result,
-    placement,
     row,
     table,
 )
-from tests.sync_hooks.measurements.worlds import example, profile, stamped
-
-ALL_REDUCE = Wanted("all_reduce", RANKS)
-LARGE = Result(1 << 30, alg=250.0, in_place=240.0)
-MESSAGE = "gpu-0000:311:342 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA"
-WARNING = "gpu-0000:311:342 [0] misc/socket.cc:58 NCCL WARN socketProgress: Connection closed"
-
-
-def read(lines: Sequence[str] | bytes, wanted: Wanted = ALL_REDUCE, using: str = "nccl-bandwidth") -> BandwidthReading:
-    text = lines if isinstance(lines, bytes) else stamped(lines)
-    return read_table(BandwidthReading(), text, profile(using), wanted)
-
-
-def summary(reading: BandwidthReading) -> BandwidthSummary | None:
-    value = shown(reading, ALL_REDUCE)["summary"]
-    assert value is None or isinstance(value, BandwidthSummary)
-    return value
-
-
-def results(reading: BandwidthReading) -> list[tuple[int, float, float]]:
-    return [(item.size_bytes, item.alg / item.rows, item.bus / item.rows) for item in reading.sizes or ()]
-
-
-def expected(sweep: Sequence[Result] = SWEEP, factor: float = 1.875) -> list[tuple[int, float, float]]:
-    return [(item.size, item.alg, round(item.alg * factor, 2)) for item in sweep]
+from tests.sync_hooks.measurements.worlds import example, stamped
 
 
 @pytest.mark.parametrize(
@@ -137,56 +124,6 @@ def test_what_surrounds_the_text_changes_nothing(lines: bytes) -> None:
 
 def test_a_row_glued_to_the_end_of_a_message_counts() -> None:
     assert results(read(table([LARGE], transform=lambda text: MESSAGE + text))) == expected([LARGE])
-
-
-def head_and_rest(result: Result = LARGE) -> tuple[str, str, str]:
-    """The three parts in which a row is printed."""
-    text = row(result)
-    outs = placement(result.size, result.alg, result.last)
-    ins = placement(result.size, result.in_place, result.in_place_last)
-    head = text[: text.index(outs.strip())]
-    return head.rstrip(), outs, ins
-
-
-HEAD, OUT, IN = head_and_rest(dataclasses.replace(LARGE, in_place_last="5"))
-
-
-@pytest.mark.parametrize(
-    "torn",
-    [
-        pytest.param([f"{HEAD} {OUT} {IN}{MESSAGE}"], id="message glued to the end"),
-        pytest.param([f"{HEAD}{MESSAGE}", f"{OUT} {IN}"], id="message glued to the root"),
-        pytest.param([f"{HEAD} {MESSAGE}", MESSAGE, f"{OUT} {IN}"], id="messages before the time"),
-        pytest.param([f"{HEAD} {OUT}{MESSAGE}", MESSAGE, IN], id="messages between the placements"),
-        pytest.param([HEAD, WARNING, f"{OUT} {IN}"], id="warning with a line feed of its own"),
-        pytest.param([HEAD, "", WARNING, "libfabric: some warning", OUT, MESSAGE, IN], id="three parts among noise"),
-        pytest.param([f"{HEAD} [2026-01-01 10:00:00] {MESSAGE}", f"{OUT} {IN}"], id="message with a time"),
-    ],
-)
-def test_a_row_torn_by_messages_is_put_together_again(torn: list[str]) -> None:
-    lines = table([])
-    reading = read([*lines[:4], *torn, *lines[4:]])
-    assert results(reading) == expected([LARGE])
-    assert wrong_count(reading) == 5
-    assert reading.unread is None
-
-
-@pytest.mark.parametrize(
-    "torn",
-    [
-        pytest.param([HEAD, MESSAGE, "42", f"{OUT} {IN}"], id="a stray number among the parts"),
-        pytest.param([f"{HEAD} {OUT[:6]}{MESSAGE}", f"{OUT[6:]} {IN}"], id="torn within a number"),
-        pytest.param([HEAD, MESSAGE, placement(1 << 20, 7.0, "0"), placement(1 << 20, 7.0, "0")], id="another's rest"),
-        pytest.param([HEAD, MESSAGE], id="the rest is missing"),
-        pytest.param([f"{row(LARGE)[5:]}"], id="the first digits of the size are lost"),
-    ],
-)
-def test_a_row_whose_parts_do_not_add_up_gives_no_number(torn: list[str]) -> None:
-    lines = table([])
-    reading = read([*lines[:4], *torn, *lines[4:]])
-    assert results(reading) == []
-    assert reading.unread == 1
-    assert "could not be read" in str(shown(reading, ALL_REDUCE)["notes"])
 
 
 def test_a_long_time_without_decimals_is_no_root() -> None:
@@ -335,17 +272,25 @@ def test_the_sample_logs_are_read(name: str, peak: float, wrong: int, network: s
         pytest.param(["x NCCL INFO Using network Socket"], ["Socket"], True, id="sockets chosen"),
         pytest.param(
             ["x NCCL INFO Using network Socket", "NCCL INFO comm 0x1 rank 0 nRanks 8 nNodes 1 localRanks 8"],
-            ["Socket"], False, id="sockets chosen on one node, where nothing uses them",
+            ["Socket"],
+            False,
+            id="sockets chosen on one node, where nothing uses them",
         ),
         pytest.param(
             ["NCCL INFO Using network Socket", "x nNodes 2 y", "NCCL INFO Channel 00 : 0[0] -> 8[0] via NET/Socket/0"],
-            ["Socket"], True, id="channels over sockets",
+            ["Socket"],
+            True,
+            id="channels over sockets",
         ),
-        pytest.param(["NCCL INFO Using network IBext_v8", "NCCL INFO Using network IB"], ["IB", "IBext_v8"], False, id="IB"),
-        pytest.param(["NCCL INFO NET/Socket : Using [0]eth0", "NCCL INFO Using network IB"], ["IB"], False, id="offered"),
+        pytest.param(
+            ["NCCL INFO Using network IBext_v8", "NCCL INFO Using network IB"], ["IB", "IBext_v8"], False, id="IB"
+        ),
+        pytest.param(
+            ["NCCL INFO NET/Socket : Using [0]eth0", "NCCL INFO Using network IB"], ["IB"], False, id="offered"
+        ),
         pytest.param(["hello"], None, None, id="no word of it"),
     ],
-)  # fmt: skip
+)
 def test_networks_are_told_from_nccls_own_messages(
     lines: list[str], networks: list[str], fallback: bool | None
 ) -> None:

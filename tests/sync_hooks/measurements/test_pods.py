@@ -6,6 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
 import pytest
 
 from sync_hooks.api.observed import Pod
@@ -27,7 +28,7 @@ def chosen(
     trainer: str = "node",
 ) -> Any:
     shuffled = list(pods)
-    random.Random(7).shuffle(shuffled)  # noqa: S311 - order must not matter
+    random.Random(7).shuffle(shuffled)  # order must not matter
     found = sources(shuffled, live(jobset(roles=roles, trainer=trainer)), name, container, ends)
     return found if isinstance(found, NotThere) else [(source.pod, source.container) for source in found]
 
@@ -49,8 +50,6 @@ def test_the_ancestor_label_on_pods_does_where_the_jobset_does_not_tell() -> Non
     labelled = pod("node", 0)
     labels = {**labelled.labels, "trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
     metadata = {"name": "p", "labels": labels}
-    import msgspec
-
     worker = msgspec.convert({**msgspec.to_builtins(labelled), "metadata": metadata}, Pod)
     assert chosen([worker, pod("launcher", 0)], MPI, trainer="nobody") == [("p", "node")]
 
@@ -77,13 +76,17 @@ def test_two_ends_of_one_pod_are_read_once() -> None:
 @pytest.mark.parametrize(
     ("pods", "expected"),
     [
-        pytest.param([pod("node", 0, name="f", phase="Failed"), pod("node", 0, name="r")], "r", id="running before failed"),
-        pytest.param([pod("node", 0, name="r"), pod("node", 0, name="s", phase="Succeeded")], "s", id="succeeded first"),
+        pytest.param(
+            [pod("node", 0, name="f", phase="Failed"), pod("node", 0, name="r")], "r", id="running before failed"
+        ),
+        pytest.param(
+            [pod("node", 0, name="r"), pod("node", 0, name="s", phase="Succeeded")], "s", id="succeeded first"
+        ),
         pytest.param([pod("node", 0, name="a"), pod("node", 0, name="b", restart=1)], "b", id="latest restart"),
         pytest.param([pod("node", 0, name="a", started=1), pod("node", 0, name="b", started=2)], "b", id="newest"),
         pytest.param([pod("node", 0, name="b"), pod("node", 0, name="a")], "a", id="name last of all"),
     ],
-)  # fmt: skip
+)
 def test_among_pods_of_one_index_the_order_is_stable(pods: list[Pod], expected: str) -> None:
     assert chosen(pods, {"node": 1}) == [(expected, "node")]
 

@@ -34,23 +34,90 @@ def test_every_shipped_profile_compiles_with_an_example_for_every_pattern(path: 
 @pytest.mark.parametrize(
     ("patterns", "field", "type_"),
     [
-        pytest.param({"trainingStep": {"regex": "(a"}}, "spec.patterns.trainingStep.regex", "FieldValueInvalid", id="no expression"),
-        pytest.param({"trainingStep": {"regex": r"(?=x)(?P<iteration>\d+)"}}, "spec.patterns.trainingStep.regex", "FieldValueInvalid", id="look-around"),
-        pytest.param({"trainingStep": {"regex": r"(?P<iteration>\d)\1"}}, "spec.patterns.trainingStep.regex", "FieldValueInvalid", id="back-reference"),
-        pytest.param({"trainingStep": {"regex": r"\Astep (?P<iteration>\d+)"}}, "spec.patterns.trainingStep.regex", "FieldValueInvalid", id="beginning of the log"),
-        pytest.param({"trainingStep": {"regex": r"(?P<iteration>\d)(?P<iteration>\d)"}}, "spec.patterns.trainingStep.regex", "FieldValueInvalid", id="a group twice"),
-        pytest.param({"trainingStep": {"regex": "step"}}, "spec.patterns.trainingStep.regex", "FieldValueRequired", id="no step number"),
-        pytest.param({"bandwidthResult": {"regex": r"(?P<size>\d+) (?P<algBW>\d+)"}}, "spec.patterns.bandwidthResult.regex", "FieldValueRequired", id="no busBW"),
-        pytest.param({"networkTransport": {"regex": "NET"}}, "spec.patterns.networkTransport.regex", "FieldValueRequired", id="no transport"),
-        pytest.param({"trainingStep": {"regex": STEP, "example": "stop 1"}}, "spec.patterns.trainingStep.example", "FieldValueInvalid", id="example of something else"),
-        pytest.param({"trainingStep": {"regex": f"^{STEP}", "example": "a step 1"}}, "spec.patterns.trainingStep.example", "FieldValueInvalid", id="example that does not begin so"),
-        pytest.param({"trainingStep": {"regex": STEP, "units": {"stepTiming": "ms"}}}, "spec.patterns.trainingStep.units", "FieldValueInvalid", id="unit of nothing"),
-        pytest.param({"trainingStep": {"regex": STEP, "units": {"globalStep": "ms"}}}, "spec.patterns.trainingStep.units", "FieldValueInvalid", id="unit of a count"),
-        pytest.param({"trainingStep": {"regex": STEP, "units": {"stepTiming": "min"}}}, "spec.patterns.trainingStep.units.stepTiming", "FieldValueInvalid", id="unknown unit"),
-        pytest.param({"trainingSteps": {"regex": STEP}}, "spec.patterns.trainingSteps", "FieldValueInvalid", id="unknown pattern"),
+        pytest.param(
+            {"trainingStep": {"regex": "(a"}},
+            "spec.patterns.trainingStep.regex",
+            "FieldValueInvalid",
+            id="no expression",
+        ),
+        pytest.param(
+            {"trainingStep": {"regex": r"(?=x)(?P<iteration>\d+)"}},
+            "spec.patterns.trainingStep.regex",
+            "FieldValueInvalid",
+            id="look-around",
+        ),
+        pytest.param(
+            {"trainingStep": {"regex": r"(?P<iteration>\d)\1"}},
+            "spec.patterns.trainingStep.regex",
+            "FieldValueInvalid",
+            id="back-reference",
+        ),
+        pytest.param(
+            {"trainingStep": {"regex": r"\Astep (?P<iteration>\d+)"}},
+            "spec.patterns.trainingStep.regex",
+            "FieldValueInvalid",
+            id="beginning of the log",
+        ),
+        pytest.param(
+            {"trainingStep": {"regex": r"(?P<iteration>\d)(?P<iteration>\d)"}},
+            "spec.patterns.trainingStep.regex",
+            "FieldValueInvalid",
+            id="a group twice",
+        ),
+        pytest.param(
+            {"trainingStep": {"regex": "step"}},
+            "spec.patterns.trainingStep.regex",
+            "FieldValueRequired",
+            id="no step number",
+        ),
+        pytest.param(
+            {"bandwidthResult": {"regex": r"(?P<size>\d+) (?P<algBW>\d+)"}},
+            "spec.patterns.bandwidthResult.regex",
+            "FieldValueRequired",
+            id="no busBW",
+        ),
+        pytest.param(
+            {"networkTransport": {"regex": "NET"}},
+            "spec.patterns.networkTransport.regex",
+            "FieldValueRequired",
+            id="no transport",
+        ),
+        pytest.param(
+            {"trainingStep": {"regex": STEP, "example": "stop 1"}},
+            "spec.patterns.trainingStep.example",
+            "FieldValueInvalid",
+            id="example of something else",
+        ),
+        pytest.param(
+            {"trainingStep": {"regex": f"^{STEP}", "example": "a step 1"}},
+            "spec.patterns.trainingStep.example",
+            "FieldValueInvalid",
+            id="example that does not begin so",
+        ),
+        pytest.param(
+            {"trainingStep": {"regex": STEP, "units": {"stepTiming": "ms"}}},
+            "spec.patterns.trainingStep.units",
+            "FieldValueInvalid",
+            id="unit of nothing",
+        ),
+        pytest.param(
+            {"trainingStep": {"regex": STEP, "units": {"globalStep": "ms"}}},
+            "spec.patterns.trainingStep.units",
+            "FieldValueInvalid",
+            id="unit of a count",
+        ),
+        pytest.param(
+            {"trainingStep": {"regex": STEP, "units": {"stepTiming": "min"}}},
+            "spec.patterns.trainingStep.units.stepTiming",
+            "FieldValueInvalid",
+            id="unknown unit",
+        ),
+        pytest.param(
+            {"trainingSteps": {"regex": STEP}}, "spec.patterns.trainingSteps", "FieldValueInvalid", id="unknown pattern"
+        ),
         pytest.param({"trainingStep": {}}, "spec.patterns.trainingStep.regex", "FieldValueRequired", id="no regex"),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_said_with_its_field(patterns: dict[str, Any], field: str, type_: str) -> None:
     assert errors(patterns) == [(field, type_)]
 

@@ -7,7 +7,7 @@ from time import process_time
 from typing import Any
 
 from sync_hooks.api.bandwidthmeasurement import BandwidthReading
-from sync_hooks.api.goodputmeasurement import GoodputRun
+from sync_hooks.api.goodputrun import GoodputRun
 from sync_hooks.api.observed import Log
 from sync_hooks.measurements.goodput import read_lines
 from sync_hooks.measurements.reading import read_page
@@ -33,7 +33,10 @@ def fastest(work: Callable[[], Any]) -> tuple[float, Any]:
 
 def large_log(middle: list[str]) -> bytes:
     """A log of 8 MB with something in its middle."""
-    filler = [f"gpu-{index % 16:04}:{index}:77 [{index % 8}] NCCL INFO Channel {index % 24:02}/0 : via P2P/CUMEM/read" for index in range(LINES)]
+    filler = [
+        f"gpu-{index % 16:04}:{index}:77 [{index % 8}] NCCL INFO Channel {index % 24:02}/0 : via P2P/CUMEM/read"
+        for index in range(LINES)
+    ]
     content = stamped([*filler[:16_500], *middle, *filler[16_500:]], step=0.001)
     assert len(content) > 8 << 20
     return content

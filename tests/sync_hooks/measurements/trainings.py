@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sync_hooks.api.goodputmeasurement import EarlierRuns, GoodputRun
+from sync_hooks.api.goodputrun import EarlierRuns, GoodputRun
 from sync_hooks.measurements.goodput import Terms, close, read_lines, saw_lines, terms_of
 from sync_hooks.measurements.profile import CompiledProfile, read_profile
 from sync_hooks.measurements.stamp import stamp_of

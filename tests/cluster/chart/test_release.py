@@ -12,10 +12,8 @@ from typing import Any
 import yaml
 
 from certs.credentials import Stage
-from tests.cluster.release import CHART, NAME, Release
+from tests.cluster.chart.release import CHART, NAME, Release
 from tests.support.kubectl import KubectlError
-
-pytest_plugins = ("tests.cluster.releases",)
 
 WEBHOOKS = tuple(
     f"/apis/admissionregistration.k8s.io/v1/{kind}/{NAME}"
@@ -83,11 +81,11 @@ def test_a_release_keeps_its_credentials_until_it_goes_and_leaves_nothing(releas
     assert secret(release) == {}
 
 
-def test_a_change_of_helm_keeps_the_credentials(release3: Release, helms: Path, tmp_path: Path) -> None:
+def test_a_change_of_helm_keeps_the_credentials(release3: Release, tools: Path, tmp_path: Path) -> None:
     release3.install()
     release3.rotator(tmp_path / "one").look()
     told, kept = injected(release3, tmp_path), secret(release3)
-    newer = Release(release3.cluster, helms / "helm4")
+    newer = Release(release3.cluster, tools / "helm4")
     with never_blank(release3):
         newer.upgrade("admission.timeoutSeconds=7", "hooks.timeoutSeconds=45")
         newer.rollback()

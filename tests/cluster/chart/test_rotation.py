@@ -7,11 +7,9 @@ ROTATION_SECONDS makes it longer.
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
@@ -23,22 +21,14 @@ from certs.replicas import Endpoint, serving
 from certs.rotator import Rotator
 from certs.situation import Seen
 from tests.cluster import processes
-from tests.cluster.balancer import balancing
-from tests.cluster.release import NAME, Release
+from tests.cluster.chart import servers
+from tests.cluster.chart.balancer import balancing
+from tests.cluster.chart.release import NAME, Release
 
-pytest_plugins = ("tests.cluster.releases",)
-
-ROOT = Path(__file__).parents[2]
 SECONDS = float(os.environ.get("ROTATION_SECONDS", "24"))
 ROTATE_EVERY = 6.0
 SETTLE = timedelta(seconds=0.5)  # one API server, which notices in some milliseconds
 CREATE_EVERY = 0.1
-RUN = {
-    "apiVersion": "cre.nvidia.com/v1alpha1",
-    "kind": "WorkloadRun",
-    "metadata": {"name": "asked-all-the-while"},
-    "spec": {"image": "example.test/work:1", "numNodes": 1, "framework": {"exec": {"command": ["true"]}}},
-}
 
 
 @dataclass
@@ -52,37 +42,6 @@ class Pods:
 
     def accepting(self, token: str, trusted: bytes) -> Seen:
         return Seen.ALL
-
-
-@contextmanager
-def server(folder: Path, name: str, port: int) -> Iterator[None]:
-    """Run admission as the chart does, from a folder that has its certificate."""
-    [health] = processes.free_ports(1)
-    environment = {
-        "WORKLOADRUN_ROLE": "admission",
-        "WORKLOADRUN_PORT": str(port),
-        "WORKLOADRUN_HEALTH_PORT": str(health),
-        "WORKLOADRUN_TLS_DIR": str(folder),
-        "PYTHONPATH": str(ROOT),
-    }
-    gunicorn = str(Path(sys.executable).with_name("gunicorn"))
-    command = [gunicorn, "--config=python:webhook.gunicorn_conf", f"--pid={folder}/{name}.gunicorn"]
-    processes.start(folder, name, command, environment)
-    try:
-        processes.wait_until(lambda: processes.listens("127.0.0.1", health), folder, name)
-        yield
-    finally:
-        processes.stop(folder, [name], grace=15)
-
-
-def call_by_address(release: Release, port: int) -> None:
-    """Let the API server call webhooks at an address of this machine: there are no pods behind the Service."""
-    for kind in ("mutating", "validating"):
-        path = "mutate" if kind == "mutating" else "validate"
-        client = "/webhooks/0/clientConfig"
-        patch = f"""[{{"op": "remove", "path": "{client}/service"}},
-                     {{"op": "add", "path": "{client}/url", "value": "https://127.0.0.1:{port}/{path}"}}]"""
-        release.cluster.kubectl("patch", f"{kind}webhookconfiguration", NAME, "--type=json", f"--patch={patch}")
 
 
 def rotators(release: Release, folder: Path, pods: Pods) -> list[Rotator]:
@@ -102,11 +61,11 @@ def look_until(stop: threading.Event, rotator: Rotator, trouble: list[str]) -> N
 
 def create_until(stop: threading.Event, release: Release, asked: list[float], refused: list[str]) -> None:
     """Create a WorkloadRun ten times a second, as a dry run: admission is asked all the same."""
-    api, path = release.api, f"/apis/cre.nvidia.com/v1alpha1/namespaces/{release.cluster.namespace}/workloadruns"
+    api = release.api
     while not stop.wait(CREATE_EVERY):
         asked.append(time.monotonic())
         try:
-            api.post(f"{path}?dryRun=All", dict(RUN))
+            release.ask(api)
         except ApiError as error:
             refused.append(str(error))
 
@@ -135,13 +94,13 @@ def test_nothing_is_refused_while_certificates_rotate(release3: Release, tmp_pat
     stop, asked, refused, trouble, rounds = threading.Event(), [], [], [], 0
     with ExitStack() as stack:
         for number, own in enumerate(ports):
-            stack.enter_context(server(tmp_path / str(number), f"admission-{number}", own))
+            stack.enter_context(servers.serving(tmp_path / str(number), f"admission-{number}", "admission", own))
         stack.enter_context(balancing(port, ports))
         pods.ports = ports
-        call_by_address(release3, port)
-        release3.cluster.eventually(lambda: admits(release3))
+        release3.call_by_address(port)
+        release3.cluster.eventually(release3.admits)
         threads = [threading.Thread(target=look_until, args=(stop, each, trouble)) for each in looking]
-        threads += [threading.Thread(target=create_until, args=(stop, release3, asked, refused)) for _ in range(1)]
+        threads.append(threading.Thread(target=create_until, args=(stop, release3, asked, refused)))
         for thread in threads:
             thread.start()
         try:
@@ -162,12 +121,3 @@ def test_nothing_is_refused_while_certificates_rotate(release3: Release, tmp_pat
     assert trouble == []
     assert rounds >= 2
     assert len(asked) > 2 * SECONDS
-
-
-def admits(release: Release) -> bool:
-    path = f"/apis/cre.nvidia.com/v1alpha1/namespaces/{release.cluster.namespace}/workloadruns"
-    try:
-        release.api.post(f"{path}?dryRun=All", dict(RUN))
-    except ApiError:
-        return False
-    return True

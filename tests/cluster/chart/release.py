@@ -6,6 +6,7 @@ ServiceAccount, and nothing else.
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,13 +16,13 @@ from typing import Any
 
 import yaml
 
-from certs.api import ClusterApi
+from certs.api import ApiError, ClusterApi
 from certs.replicas import Replicas, ServiceReplicas
 from certs.rotator import Rotator
 from tests.cluster.cluster import Cluster
 from webhook.rotation import Rotation, read_rotation
 
-CHART = Path(__file__).parents[2] / "charts" / "workloadrun"
+CHART = Path(__file__).parents[3] / "charts" / "workloadrun"
 NAME = "workloadrun"
 INSTANCE = f"app.kubernetes.io/instance={NAME}"
 CLUSTER_KINDS = (
@@ -32,6 +33,13 @@ NAMESPACED_KINDS = (
     "deployments,replicasets,pods,services,endpointslices,secrets,configmaps,serviceaccounts,roles,rolebindings,"
     "poddisruptionbudgets,networkpolicies"
 )
+
+
+ASKED = {
+    "apiVersion": "cre.nvidia.com/v1alpha1",
+    "kind": "WorkloadRun",
+    "spec": {"image": "example.test/work:1", "numNodes": 1, "framework": {"exec": {"command": ["true"]}}},
+}
 
 
 class HelmError(Exception):
@@ -107,3 +115,27 @@ class Release:
         rotation, api = self.rotation(folder, changes), ClusterApi(str(self.credentials("admission", folder)))
         asked = replicas or ServiceReplicas(api, rotation.installation)
         return Rotator(api, rotation.installation, rotation.settings, asked, clock=lambda: datetime.now(UTC))
+
+    def call_by_address(self, port: int) -> None:
+        """Let the API server call webhooks at an address of this machine: there are no pods behind the Service."""
+        for kind, path in (("mutating", "mutate"), ("validating", "validate")):
+            client, url = "/webhooks/0/clientConfig", f"https://127.0.0.1:{port}/{path}"
+            patch = [
+                {"op": "remove", "path": f"{client}/service"},
+                {"op": "add", "path": f"{client}/url", "value": url},
+            ]
+            target = f"{kind}webhookconfiguration/{NAME}"
+            self.cluster.kubectl("patch", target, "--type=json", f"--patch={json.dumps(patch)}")
+
+    def ask(self, api: ClusterApi) -> None:
+        """Create a WorkloadRun as a dry run, for which admission is asked all the same. Raises ApiError."""
+        path = f"/apis/cre.nvidia.com/v1alpha1/namespaces/{self.cluster.namespace}/workloadruns"
+        api.post(f"{path}?dryRun=All", {**ASKED, "metadata": {"name": "asked"}})
+
+    def admits(self) -> bool:
+        """Tell whether admission answers."""
+        try:
+            self.ask(self.api)
+        except ApiError:
+            return False
+        return True

@@ -1,0 +1,131 @@
+"""Follows a run in a cluster to its verdict, and then reports: by looking again and again, a small request each time.
+
+An interrupted connection is waited out; leaving (Ctrl-C, time up) never touches the run.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+import msgspec
+
+from cli.connection import Cluster
+from cli.errors import CliError
+from cli.exits import INTERRUPTED, exit_of
+from cli.figures import Spread, spread_of
+from cli.gathering import gather
+from cli.output import print_note
+from cli.progress import progress_of
+from cli.refusals import NotFound, Unreachable
+from cli.reporting.printing import print_run
+from cli.reporting.wording import span_of_time
+from cli.status import SILENT_SECONDS, why_silent
+from sync_hooks.api.model import API_VERSION
+
+POLL_SECONDS = 2.0
+FIGURES_SECONDS = 15.0  # reading them costs more, and they change slowly
+RECONNECT_SECONDS = 300.0
+
+Run = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What was seen at one look. ``figures`` is what has been measured so far, by figure."""
+
+    run: Run
+    figures: Mapping[str, Spread]
+
+    @property
+    def status(self) -> Mapping[str, Any]:
+        """The run's status."""
+        status: Mapping[str, Any] = self.run.get("status") or {}
+        return status
+
+
+class Progress(Protocol):
+    """Shows moments to a person."""
+
+    def __enter__(self) -> Progress:
+        """Begin to show."""
+
+    def __exit__(self, *problem: object) -> None:
+        """Leave the terminal as it was."""
+
+    def show(self, moment: Moment) -> None:
+        """Show one moment."""
+
+
+def follow_and_report(cluster: Cluster, run: Run, seconds: float | None, output: str, *, no_color: bool) -> int:
+    """Follow a run to its verdict, or for so many seconds, then print its report; returns the exit code."""
+    last: Run = run
+    try:
+        with progress_of(output, no_color=no_color) as progress:
+            for moment in follow(cluster, run, seconds):
+                progress.show(moment)
+                last = moment.run
+    except KeyboardInterrupt:
+        print_note(f"\nleft alone, it goes on. {how_to_go_on(cluster, run)}".lstrip())
+        return INTERRUPTED
+    if not (last.get("status") or {}).get("verdict"):
+        limit = span_of_time(seconds or 0)
+        print_note(f"not ended within {limit}; what is known so far follows. {how_to_go_on(cluster, run)}")
+    print_run(gather(cluster, last), output, datetime.now(UTC), no_color=no_color)
+    return exit_of(last.get("status") or {})
+
+
+def how_to_go_on(cluster: Cluster, run: Run) -> str:
+    """Say what to type to look again, and what to type to stop it."""
+    name, flags = run["metadata"]["name"], cluster.flags.words
+    return f"Go on: workloadrun status {name}{flags} --wait; stop it: workloadrun cancel {name}{flags}"
+
+
+def follow(
+    cluster: Cluster, run: Run, seconds: float | None, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Moment]:
+    """Look again and again, until there is a verdict or time is up. Raises CliError where run or cluster are gone."""
+    began = clock()
+    figures: Mapping[str, Spread] = {}
+    figures_due, warned = began, False
+    while True:
+        now = clock()
+        if now >= figures_due and _is_running(run):
+            figures, figures_due = spread_of(cluster, run), now + FIGURES_SECONDS
+        yield Moment(run, figures)
+        if (run.get("status") or {}).get("verdict") or (seconds is not None and now - began >= seconds):
+            return
+        if not warned and now - began > SILENT_SECONDS and not (run.get("status") or {}).get("conditions"):
+            print_note(why_silent(cluster))
+            warned = True
+        left = POLL_SECONDS if seconds is None else min(POLL_SECONDS, began + seconds - now)
+        cluster.sleep(max(0.0, left))
+        run = _look(cluster, run, clock)
+
+
+def _is_running(run: Run) -> bool:
+    progress = (run.get("status") or {}).get("progress") or {}
+    return bool(progress.get("running") or progress.get("succeeded") or progress.get("failed"))
+
+
+def _look(cluster: Cluster, run: Run, clock: Callable[[], float]) -> Run:
+    """Read the run once more, however long the connection is gone within bounds."""
+    name, uid = run["metadata"]["name"], run["metadata"]["uid"]
+    deadline = clock() + RECONNECT_SECONDS
+    while True:
+        try:
+            seen: Run = msgspec.json.decode(cluster.get(API_VERSION, "WorkloadRun", name))
+        except NotFound:
+            raise CliError(f"the run {name} was deleted while it was waited for") from None
+        except Unreachable as error:
+            if clock() >= deadline:
+                raise CliError(f"{error}; the run itself goes on. {how_to_go_on(cluster, run)}") from error
+            print_note("the connection is interrupted; the run itself goes on")
+            cluster.sleep(POLL_SECONDS)
+            continue
+        if seen["metadata"]["uid"] != uid:
+            raise CliError(f"the run {name} was deleted and made again while it was waited for")
+        return seen

@@ -1,0 +1,121 @@
+"""What a GoodputMeasurement remembers between samples: the current attempt, and the sums over those before it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from sync_hooks.api.logcursor import LogCursor
+from sync_hooks.api.model import ApiModel, Bool, Float, Int32, Int64
+
+MicroTimestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+"""RFC 3339, UTC, microseconds: `clock.rfc3339_micro` writes it."""
+
+
+class PendingSave(ApiModel):
+    """A checkpoint save that has begun."""
+
+    step: Int64 | None = None
+    """Step that is saved, where the log says."""
+    time: MicroTimestamp | None = None
+    """When it began."""
+
+
+class StepSums(ApiModel):
+    """Sums over training steps, from which the averages are made."""
+
+    timing_sec: Float = 0
+    """Sum of the printed times of one step, warm-up left out."""
+    timings: Int32 = 0
+    """How many there are."""
+    tflops: Float = 0
+    """Sum of the printed TFLOP/s per GPU, warm-up left out."""
+    tflops_lines: Int32 = 0
+    """How many there are."""
+    gap_sec: Float = 0
+    """Time between first and last step, warm-up left out."""
+    gap_steps: Int64 = 0
+    """Steps between the two."""
+    warmup_sec: Float = 0
+    """Time of the warm-up steps: printed time of one step, times the steps that the line stands for."""
+    non_warmup_sec: Float = 0
+    """Time of the other steps, likewise."""
+
+
+class GoodputRun(ApiModel):
+    """One attempt of the workload: what its log has shown so far."""
+
+    workload_uid: str = Field(alias="workloadUID")
+    """UID of the attempt's TrainJob, and where its JobSet was restarted, the number of the restart."""
+    lifecycle_cursor: LogCursor = LogCursor()
+    """How far the log with starts, saves and restores has been read."""
+    step_cursor: LogCursor | None = None
+    """How far the log with the training steps has been read, where that is another pod's."""
+    gaps: Int32 | None = None
+    """How often lines were gone before they could be read."""
+    finished: Bool | None = None
+    """The attempt has ended, and its logs have been read to their end."""
+    end_time: MicroTimestamp | None = None
+    """When the attempt ended; without it, its last line counts as its end."""
+    first_line_time: MicroTimestamp | None = None
+    """First line of the log."""
+    last_line_time: MicroTimestamp | None = None
+    """Last line of the logs."""
+    application_start_time: MicroTimestamp | None = None
+    """When the framework was up."""
+    first_step: Int64 | None = None
+    """First training step."""
+    first_step_time: MicroTimestamp | None = None
+    """When it was finished."""
+    last_step: Int64 | None = None
+    """Last training step."""
+    last_step_time: MicroTimestamp | None = None
+    """When the last training step that is no warm-up was finished."""
+    highest_step: Int64 | None = None
+    """Highest training step."""
+    warmup_base_step: Int64 | None = None
+    """First step after the start or the latest restore: warm-up counts from it."""
+    steady_step: Int64 | None = None
+    """First step that is no warm-up."""
+    steady_step_time: MicroTimestamp | None = None
+    """When it was finished."""
+    last_steady_step: Int64 | None = None
+    """Last step that is no warm-up."""
+    sums: StepSums = StepSums()
+    """Sums over the steps."""
+    pending_save: PendingSave | None = None
+    """A save that has begun and not ended."""
+    checkpoint_step: Int64 | None = None
+    """Step of the last checkpoint."""
+    checkpoint_time: MicroTimestamp | None = None
+    """When the last checkpoint was saved."""
+    save_sec: Float = 0
+    """Time spent in saves."""
+
+
+class EarlierRuns(ApiModel):
+    """All attempts before the current one, summed up when each was over."""
+
+    training_start_time: MicroTimestamp | None = None
+    """When training time began to count."""
+    end_time: MicroTimestamp | None = None
+    """When the last of them ended."""
+    interruptions: Int32 = 0
+    """Attempts that trained and were interrupted."""
+    lost_work_sec: Float = 0
+    """Work lost in interruptions."""
+    reschedule_sec: Float = 0
+    """Time between attempts."""
+    resume_sec: Float = 0
+    """Time from the attempts' starts to their first steps."""
+    save_sec: Float = 0
+    """Time spent in saves."""
+    highest_step: Int64 | None = None
+    """Highest training step."""
+    checkpoint_step: Int64 | None = None
+    """Step of the last checkpoint."""
+    checkpoint_time: MicroTimestamp | None = None
+    """When the last checkpoint was saved."""
+    sums: StepSums = StepSums()
+    """Sums over the steps."""

@@ -1,0 +1,164 @@
+"""A run through an installed chart, to its verdict: with its CA, its token, and only the rights that it gives.
+
+The hooks act as their ServiceAccount, the driver in Metacontroller's place as one that has the aggregated role and
+nothing else, the certs container as admission's; token and certificate are replaced while a run is under way.
+"""
+
+from __future__ import annotations
+
+import base64
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from certs.authority import KeyPair
+from certs.credentials import Stage
+from certs.files import store
+from certs.replicas import Endpoint, accepting, serving
+from certs.rotator import Rotator
+from certs.situation import Seen
+from tests.cluster import processes
+from tests.cluster.chart import servers
+from tests.cluster.chart.release import ASKED, CHART, NAME, Release
+from tests.cluster.driver import Driver
+from webhook.profiles import ProfileInstaller
+
+USER = "metacontroller"
+KUBELET_SECONDS = 1.0
+
+
+def metacontroller(release: Release, folder: Path) -> Path:
+    """Write a kubeconfig of somebody who has the role for Metacontroller and no other."""
+    kubectl = release.cluster.kubectl
+    role = f"{NAME}-metacontroller"
+    kubectl("create", "clusterrolebinding", USER, f"--clusterrole={role}", f"--user={USER}")
+    identity = release.cluster.authority.issue(USER, USER, folder=folder)
+    config: dict[str, Any] = yaml.safe_load(release.cluster.kubeconfig.read_text())
+    config["users"][0]["user"] = {
+        "client-certificate": str(identity.certificate),
+        "client-key": str(identity.key),
+    }
+    path = folder / "metacontroller.kubeconfig"
+    path.write_text(yaml.safe_dump(config))
+    return path
+
+
+class Pods:
+    """The one pod of each part."""
+
+    def __init__(self, admission: int, hooks: int, names: tuple[str, ...]) -> None:
+        self._admission = Endpoint("127.0.0.1", admission, names[0])
+        self._hooks = Endpoint("127.0.0.1", hooks, names[1])
+
+    def serving(self, certificate: bytes) -> Seen:
+        return serving([self._admission, self._hooks], certificate)
+
+    def accepting(self, token: str, trusted: bytes) -> Seen:
+        return accepting([self._hooks], token, trusted)
+
+
+@contextmanager
+def kubelet(release: Release, folder: Path) -> Iterator[None]:
+    """Bring the Secret to the hooks' pod, some time after it has changed, as often as it does."""
+    stop = threading.Event()
+
+    def bring() -> None:
+        data = release.cluster.kubectl.get("secret", f"{NAME}-tls")["data"]
+        found = {key: base64.b64decode(data[key]) for key in ("tls.crt", "tls.key", "tokens")}
+        store(folder, KeyPair(found["tls.crt"], found["tls.key"]))
+        (folder / "tokens.new").write_bytes(found["tokens"])
+        (folder / "tokens.new").replace(folder / "tokens")
+
+    def keep() -> None:
+        while not stop.wait(KUBELET_SECONDS):
+            bring()
+
+    folder.mkdir()
+    bring()
+    thread = threading.Thread(target=keep)
+    thread.start()
+    yield
+    stop.set()
+    thread.join()
+
+
+@contextmanager
+def looking(rotator: Rotator) -> Iterator[None]:
+    """Let a rotator look again and again."""
+    stop, trouble = threading.Event(), []
+
+    def look() -> None:
+        while not stop.wait(0.3):
+            try:
+                rotator.look()
+            except Exception as error:
+                trouble.append(error)
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    yield
+    stop.set()
+    thread.join()
+    assert trouble == []
+
+
+def test_runs_end_in_a_verdict_while_token_and_certificates_rotate(release3: Release, tmp_path: Path) -> None:
+    cluster = release3.cluster
+    release3.install("admission.replicas=0", "hooks.replicas=0")
+    admission, hooks = processes.free_ports(2)
+    installed = release3.rotation(tmp_path / "pod")
+    names = installed.settings.names
+    pods = Pods(admission, hooks, names)
+    settings = replace(installed.settings, names=(*names, "127.0.0.1"), settle=timedelta(seconds=1))
+    rotator = replace(release3.rotator(tmp_path / "pod", replicas=pods), settings=settings)
+    rotator.look()
+    with ExitStack() as stack:
+        stack.enter_context(kubelet(release3, tmp_path / "hooks"))
+        rights = {
+            "KUBECONFIG": str(release3.credentials("hooks", tmp_path)),
+            "WORKLOADRUN_TOKEN_FILE": str(tmp_path / "hooks" / "tokens"),
+        }
+        stack.enter_context(servers.serving(tmp_path / "pod", "admission", "admission", admission))
+        stack.enter_context(servers.serving(tmp_path / "hooks", "hooks", "hooks", hooks, rights))
+        release3.call_by_address(admission)
+        cluster.eventually(release3.admits)
+        assert ProfileInstaller(rotator.api, CHART / "profiles").install()
+        addresses = {names[1]: f"127.0.0.1:{hooks}"}
+        driver = stack.enter_context(Driver(metacontroller(release3, tmp_path), addresses))
+        stack.enter_context(looking(rotator))
+        cluster.nodes("aws", "h100", 2)
+        cluster.run_for(2)
+        cluster.apply({**ASKED, "metadata": {"name": "first"}})
+        cluster.kubectl("annotate", "secret", f"{NAME}-tls", "cre.nvidia.com/rotate=now")
+        assert verdict(release3, "first") == "Passed"
+        cluster.eventually(lambda: rotated(rotator))
+        cluster.apply({**ASKED, "metadata": {"name": "second"}})
+        assert verdict(release3, "second") == "Passed"
+        assert driver.traffic.calls > 0
+    refused = [event for event in cluster.kubectl.list("events") if event["reason"] == "SyncError"]
+    assert [
+        event["message"] for event in refused if "401" in event["message"] or "certificate" in event["message"]
+    ] == []
+    cluster.kubectl("delete", "clusterrolebinding", USER)
+
+
+def verdict(release: Release, name: str) -> str:
+    """Wait for a run's end."""
+
+    def look() -> str:
+        return str(release.cluster.kubectl.get("workloadrun", name).get("status", {}).get("verdict", ""))
+
+    return release.cluster.eventually(look, 120)
+
+
+def rotated(rotator: Rotator) -> bool:
+    """Tell whether both rotations are over."""
+    known = rotator.remembered
+    assert known
+    return known.tokens.current == 2 and {known.certificates.stage, known.tokens.stage} == {Stage.STEADY}

@@ -1,0 +1,213 @@
+"""What holds in every run, whatever happens to it: checked at each change, and once more in the end."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections import Counter
+from typing import Any
+
+from cli.simulator.entry import Change, Entry, Object
+from cli.simulator.kinds import CORE, CRE, TRAINER
+from sync_hooks.api.conditions import EXCLUSIVE
+from sync_hooks.api.job import JobStatus
+from sync_hooks.api.model import ApiModel
+from sync_hooks.api.names import ANNOTATION_GROUP_NODES, LABEL_GROUP, LABEL_ITERATION
+from sync_hooks.api.workflow import WorkflowStatus
+from sync_hooks.api.workloadrun import WorkloadRunStatus
+from sync_hooks.planning.plan import PLAN_KEY, Plan, decode
+from sync_hooks.report.nodes import FAILED_KEY, SUCCEEDED_KEY
+from tests.properties.plays import NAMESPACE, OURS, RUN, Performance
+
+MODELS: dict[str, type[ApiModel]] = {
+    "WorkloadRun": WorkloadRunStatus, "Workflow": WorkflowStatus, "Job": JobStatus
+}  # fmt: skip
+ENDED = ("Succeeded", "Failed")
+MOST_STATUS_WRITES = 60
+ACTOR = "metacontroller"
+
+
+class Laws:
+    """Watches one performance from its first object on."""
+
+    def __init__(self) -> None:
+        self.made: Counter[tuple[str, str, str]] = Counter()
+        self.ends: dict[str, tuple[Any, ...]] = {}
+        self.writes: Counter[tuple[str, str]] = Counter()
+        self.plan: Plan | None = None
+
+    def watch(self, performance: Performance, change: Change) -> None:
+        """Check one change of the store."""
+        entry = change.entry
+        if entry.uid in performance.foreign:
+            if change.type == "DELETED" or entry.version != performance.foreign[entry.uid].version:
+                raise AssertionError(f"{entry.kind.kind} {entry.name} of somebody else was touched")
+            return
+        if change.type == "ADDED":
+            self._check_new(performance, entry)
+        if entry.kind.api_version == CRE and entry.kind.kind in MODELS and change.type != "DELETED":
+            self._check_status(entry)
+
+    def _check_new(self, performance: Performance, entry: Entry) -> None:
+        kind = entry.kind.kind
+        if entry.kind.api_version in (CRE, TRAINER) and kind in ("Job", "TrainJob", "Workflow"):
+            self.made[entry.controller or "", kind, entry.name] += 1
+            assert self.made[entry.controller or "", kind, entry.name] == 1, f"{kind} {entry.name} was made twice"
+        if kind == "ConfigMap" and entry.name == f"{RUN}-plan":
+            self.made[entry.controller or "", kind, entry.name] += 1
+            assert self.made[entry.controller or "", kind, entry.name] == 1, "planned twice"
+            self.plan = decode(base64.b64decode(entry.obj["binaryData"][PLAN_KEY]))
+        if entry.kind.api_version == TRAINER and kind == "TrainJob":
+            self._check_room(performance, entry)
+        if entry.kind.api_version == CRE and kind == "Job":
+            self._check_nodes_free(performance, entry)
+
+    def _check_room(self, performance: Performance, train_job: Entry) -> None:
+        """Before a TrainJob is made nothing of its name is left, and no pod of its Job's earlier attempts lives."""
+        for pod in performance.store.select(CORE, "Pod", NAMESPACE, {"cre.nvidia.com/job": train_job.name[:-3]}):
+            assert not _is_live(pod), f"{train_job.name} was made while {pod.name} lives"
+
+    def _check_nodes_free(self, performance: Performance, job: Entry) -> None:
+        nodes = _nodes(job)
+        for other in performance.store.select(CRE, "Job", NAMESPACE):
+            status = other.obj.get("status") or {}
+            if other.uid != job.uid and nodes & _nodes(other) and not status.get("drained"):
+                raise AssertionError(f"{job.name} was made while {other.name} holds nodes of it")
+        for pod in performance.store.select(CORE, "Pod", NAMESPACE):
+            if _is_live(pod) and pod.obj["spec"].get("nodeName") in nodes and "cre.nvidia.com/job" in pod.labels:
+                raise AssertionError(f"{job.name} was made while {pod.name} runs on {pod.obj['spec']['nodeName']}")
+
+    def _check_status(self, entry: Entry) -> None:
+        status = entry.obj.get("status")
+        if not status:
+            return
+        MODELS[entry.kind.kind].model_validate(status)
+        self.writes[entry.kind.kind, entry.uid] += 1
+        conditions = {item["type"]: item for item in status.get("conditions") or ()}
+        true = [type_ for type_ in EXCLUSIVE if conditions.get(type_, {}).get("status") == "True"]
+        assert len(true) == (1 if conditions else 0), f"{entry.name}: {true} at once"
+        now = None
+        if true and true[0] in ENDED:
+            now = (true[0], conditions[true[0]]["reason"], conditions[true[0]]["lastTransitionTime"],
+                   status.get("verdict"), json.dumps(status.get("coverage")))  # fmt: skip
+        before = self.ends.get(entry.uid)
+        assert before is None or before == now, f"{entry.kind.kind} {entry.name}: {before} became {now}"
+        if now is not None:
+            self.ends[entry.uid] = now
+
+
+def _is_live(pod: Entry) -> bool:
+    return (pod.obj.get("status") or {}).get("phase") not in ("Succeeded", "Failed")
+
+
+def _nodes(job: Entry) -> set[str]:
+    text = (job.metadata.get("annotations") or {}).get(ANNOTATION_GROUP_NODES, "")
+    return {name for name in text.split(",") if name}
+
+
+# In the end
+
+
+def lists(performance: Performance, workflow_uid: str) -> tuple[list[str], list[Object]]:
+    """Read the two node lists back."""
+    succeeded = performance.find("ConfigMap", f"succeeded-nodes-{workflow_uid[:8]}")
+    failed = performance.find("ConfigMap", f"failed-nodes-{workflow_uid[:8]}")
+    good = _unpacked(succeeded["binaryData"][SUCCEEDED_KEY]).decode().split(",") if succeeded else []
+    bad: list[Object] = json.loads(_unpacked(failed["binaryData"][FAILED_KEY])) if failed else []
+    return good, bad
+
+
+def _unpacked(text: str) -> bytes:
+    return gzip.decompress(base64.b64decode(text))
+
+
+def check_end(performance: Performance, laws: Laws, *, must_end: bool = True) -> None:
+    """Check what is left of a run that was not deleted."""
+    run = performance.find("WorkloadRun", RUN)
+    assert run is not None
+    status = run.get("status") or {}
+    conditions = {item["type"]: item["status"] for item in status.get("conditions") or ()}
+    if not any(conditions.get(type_) == "True" for type_ in ENDED):
+        assert not must_end, f"the run hangs: {status}"
+        assert (status.get("waiting") or {}).get("message"), f"the run waits for nothing: {status}"
+        return
+    assert status["verdict"] in ("Passed", "Failed", "Incomplete")
+    assert status["verdict"] == "Passed" or status["verdictReasons"]
+    assert "waiting" not in status
+    workflow = performance.find("Workflow", RUN)
+    if workflow is None or workflow["metadata"]["uid"] in performance.foreign or laws.plan is None:
+        assert status["verdict"] != "Passed"
+        return
+    _check_coverage(performance, status, workflow, laws.plan)
+
+
+def _check_coverage(performance: Performance, status: Object, workflow: Object, plan: Plan) -> None:
+    coverage = status["coverage"]
+    counted = coverage["tested"] + coverage["excluded"] + coverage["inconclusive"]
+    assert coverage["targeted"] == counted, f"some nodes are nowhere: {coverage}"
+    good, bad = lists(performance, workflow["metadata"]["uid"])
+    blamed = [item["name"] for item in bad]
+    assert good == sorted(set(good))
+    assert blamed == sorted(blamed)
+    assert not set(good) & set(blamed), f"in both lists: {set(good) & set(blamed)}"
+    if performance.find("ConfigMap", f"succeeded-nodes-{workflow['metadata']['uid'][:8]}") or not good:
+        assert coverage["tested"] == len(good) + len(set(blamed)), (coverage, good, blamed)
+    known = {node for group in plan.groups for node in group.nodes} | set(plan.candidates)
+    assert set(good) | set(blamed) <= known
+    if status["verdict"] == "Passed":
+        assert sorted(good) == sorted(known)
+        assert coverage["excluded"] == 0
+
+
+def check_rest(performance: Performance) -> None:
+    """Check that the end is an end: asked again, the hooks change nothing and ask for nothing more."""
+    store, metacontroller = performance.store, performance.simulation.metacontroller
+    version, calls = store.version, metacontroller.traffic.total
+    for name in metacontroller.controllers:
+        metacontroller._running[name].controller.resync()  # noqa: SLF001 - no other way to make time pass for it alone
+    performance.simulation.run(performance.clock.time + 100, most_calls=calls + 10_000)
+    assert store.version == version, "the end is no fixed point"
+
+
+def check_traffic(performance: Performance, laws: Laws, *, slack: int = 1) -> None:
+    """Check that nothing went round and round: writes of a status and calls of a hook are few for what happened."""
+    for (kind, uid), count in laws.writes.items():
+        if kind == "Job":
+            assert count <= MOST_STATUS_WRITES * slack, f"{count} writes of the status of {kind} {uid}"
+    minutes = performance.clock.time / 60
+    for (controller, parent), count in performance.simulation.metacontroller.traffic.parents.items():
+        limit = (60 + 12 * minutes) * slack + 4 * sum(laws.writes.values())
+        assert count <= limit, f"{count} calls of {controller} for {parent} in {minutes:.0f} minutes"
+
+
+def check_gone(performance: Performance) -> None:
+    """Check that nothing is left of a run that was deleted."""
+    left = [
+        f"{kind} {entry.name}"
+        for api_version, kind in OURS
+        for entry in performance.store.select(api_version, kind, NAMESPACE)
+        if entry.uid not in performance.foreign
+    ]
+    assert not left, f"left behind: {left}"
+
+
+def verdict(performance: Performance) -> Object:
+    """Return what a run found, without times and random names: equal for equal facts."""
+    status = performance.status()
+    workflow = performance.find("Workflow", RUN)
+    good, bad = lists(performance, workflow["metadata"]["uid"]) if workflow else ([], [])
+    kept = ("verdict", "coverage", "excludedNodes", "detectedPlatform", "resolvedGpusPerNode")
+    conditions = sorted((item["type"], item["status"], item["reason"]) for item in status.get("conditions") or ())
+    found = {name: status.get(name) for name in kept}
+    progress = dict(status.get("progress") or {})
+    return {**found, "conditions": conditions, "progress": progress, "succeeded": good,
+            "failed": [(item["name"], item["reason"]) for item in bad]}  # fmt: skip
+
+
+def launches(laws: Laws) -> dict[str, int]:
+    """Count the TrainJobs that were made, by name."""
+    return {name: count for (_, kind, name), count in sorted(laws.made.items()) if kind == "TrainJob"}
+
+
+__all__ = ["LABEL_GROUP", "LABEL_ITERATION", "Laws", "check_end", "check_gone", "check_rest", "check_traffic"]

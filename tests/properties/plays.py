@@ -1,0 +1,251 @@
+"""Whole runs in the simulator for property tests: what is run, what happens to it, and what is left in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from cli.hooking import admission
+from cli.inputs import shipped_profiles
+from cli.simulator.entry import Entry, Object, with_metadata
+from cli.simulator.errors import ApiError
+from cli.simulator.faults import Faults
+from cli.simulator.inventory import make
+from cli.simulator.kinds import CORE, CRE, JOBSET, TRAINER
+from cli.simulator.protocol import HookCaller, HookResponse
+from cli.simulator.scenario import Rule, Scenario
+from cli.simulator.simulation import HookContext, Simulation
+from webhook.answering import answer
+from webhook.events import event_object
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+NAMESPACE = "default"
+RUN = "run"
+HORIZON = 4 * 3600.0
+"""Virtual seconds; every play that can end has ended by then."""
+FRAMEWORKS: dict[str, Object] = {
+    "exec": {"exec": {"command": ["true"]}},
+    "torch": {"torch": {"script": "train.py"}},
+    "mpi": {"mpi": {"binary": "/opt/all_reduce_perf", "mpirunPath": "/usr/bin/mpirun"}},
+}
+OURS = ((CRE, "WorkloadRun"), (CRE, "Workflow"), (CRE, "Job"), (TRAINER, "TrainJob"), (JOBSET, "JobSet"),
+        (TRAINER, "TrainingRuntime"), (CORE, "ConfigMap"), (CRE, "BandwidthMeasurement"),
+        (CRE, "GoodputMeasurement"), (CORE, "PersistentVolumeClaim"), (CORE, "Pod"), ("batch/v1", "Job"))  # fmt: skip
+API_VERSIONS = {kind: api_version for api_version, kind in OURS if api_version != "batch/v1"}
+
+
+@dataclass(frozen=True)
+class Action:
+    """Something that somebody does to the cluster; where there is nothing to do it to, nothing happens."""
+
+    at: float
+    """Virtual seconds."""
+    verb: str
+    """A key of `VERBS`."""
+    kind: str = ""
+    index: int = 0
+    """Which one, in order of names, modulo how many there are."""
+    option: str = ""
+
+
+@dataclass(frozen=True)
+class Play:
+    """One run and everything that happens to it."""
+
+    inventory: str = "aws/h100x4"
+    framework: str = "exec"
+    size: int = 2
+    iterations: int = 1
+    concurrent: int = 0
+    retries: int = 0
+    timeout: str = "10m"
+    bandwidth: bool = False
+    goodput: bool = False
+    restarts: int | None = None
+    """Restarts from a checkpoint; None is a run without one."""
+    stall: int | None = None
+    threshold: str | None = None
+    unpinned: bool = False
+    rules: tuple[Rule, ...] = ()
+    actions: tuple[Action, ...] = ()
+    faults: Faults = field(default_factory=Faults)
+    clock_steps: tuple[tuple[float, float], ...] = ()
+    """From which virtual second the hooks' clock is off by how many seconds."""
+
+    def manifest(self) -> Object:
+        """Write the WorkloadRun."""
+        spec: Object = {"image": "image:1", "numNodes": self.size, "framework": FRAMEWORKS[self.framework]}
+        spec["orchestration"] = {
+            "repeatCount": self.iterations,
+            "maxConcurrent": self.concurrent,
+            "timeoutPerJob": self.timeout,
+            **({"placement": "Unpinned"} if self.unpinned else {}),
+        }
+        if self.bandwidth:
+            spec["bandwidthMeasurement"] = {"logProfileRef": "nccl-bandwidth"}
+        if self.goodput:
+            spec["goodputMeasurement"] = {"logProfileRef": "megatron-training"}
+        if self.threshold is not None:
+            spec["thresholds"] = {"busBandwidthGBps" if self.bandwidth else "goodputRatio": self.threshold}
+        if self.restarts is not None:
+            spec["checkpoint"] = {"storageSize": "1Gi", "maxRestarts": self.restarts}
+        override: Object = {}
+        if self.retries:
+            override["orchestration"] = {"execution": {"retryFailedGroups": self.retries}}
+        if self.stall:
+            override["jobTemplate"] = {"spec": {"stallMultiplier": self.stall}}
+        if override:
+            spec["overrides"] = [override]
+        return {
+            "apiVersion": CRE, "kind": "WorkloadRun", "metadata": {"name": RUN, "namespace": NAMESPACE}, "spec": spec
+        }  # fmt: skip
+
+
+class Performance:
+    """A play on a simulated cluster. ``watch`` is told of every change, before the play begins."""
+
+    def __init__(self, play: Play, watch: Callable[[Performance, Any], None] | None = None) -> None:
+        self.play = play
+        self.bodies: list[tuple[str, str, bytes]] = []
+        self.foreign: dict[str, Entry] = {}
+        """Objects that somebody else made, by UID, as they were made."""
+        self.simulation = Simulation(make(play.inventory), Scenario(play.rules), self._hooks, START, faults=play.faults)
+        self.store, self.clock = self.simulation.store, self.simulation.clock
+        if watch is not None:
+            self.store.watch(lambda change: watch(self, change))
+        self.uid = ""
+
+    def run(self, until: float = HORIZON, most_calls: int = 200_000) -> Performance:
+        """Perform it; raises HotLoop."""
+        for profile in shipped_profiles():
+            self.store.create(profile)
+        for action in self.play.actions:
+            self.clock.schedule(action.at, lambda action=action: self._act(action))  # type: ignore[misc]
+        self.clock.schedule(0, self._apply)
+        self.report = self.simulation.run(until, most_calls=most_calls)
+        return self
+
+    def _apply(self) -> None:
+        self.simulation.apply([self.play.manifest()], admission)
+        self.uid = self.store.get(CRE, "WorkloadRun", NAMESPACE, RUN).uid
+
+    def _hooks(self, context: HookContext) -> HookCaller:
+        def call(controller: str, hook: str, body: bytes) -> HookResponse:
+            now = context.now() + timedelta(seconds=self._off())
+            answered = answer(controller, hook, body, context.read, now)
+            for event in answered.events:
+                assert answered.parent is not None
+                context.record(event_object(answered.parent, event, now))
+            assert answered.status in (200, 429), (controller, answered)
+            return HookResponse(answered.status, answered.body, answered.retry_after)
+
+        return call
+
+    def _off(self) -> float:
+        return sum((off for start, off in self.play.clock_steps if self.clock.time >= start), 0.0)
+
+    def _act(self, action: Action) -> None:
+        try:
+            VERBS[action.verb](self, action)
+        except ApiError:
+            return
+
+    def objects(self, kind: str) -> list[Entry]:
+        """List what there is of a kind in the run's namespace, without what somebody else made."""
+        found = self.store.select(API_VERSIONS.get(kind, CORE), kind, None if kind == "Node" else NAMESPACE)
+        return [entry for entry in found if entry.uid not in self.foreign]
+
+    def find(self, kind: str, name: str) -> Object | None:
+        """Find one object of the run's namespace."""
+        entry = self.store.find(API_VERSIONS[kind], kind, NAMESPACE, name)
+        return None if entry is None else entry.obj
+
+    def status(self) -> Object:
+        """Return the run's status; empty where it is gone."""
+        run = self.find("WorkloadRun", RUN) or {}
+        found: Object = run.get("status") or {}
+        return found
+
+
+def _pick(performance: Performance, action: Action) -> Entry | None:
+    found = performance.objects(action.kind)
+    return found[action.index % len(found)] if found else None
+
+
+def _delete(performance: Performance, action: Action) -> None:
+    entry = _pick(performance, action)
+    if entry is not None:
+        performance.store.delete(entry, propagation=action.option or "Background", actor="user")  # type: ignore[arg-type]
+
+
+def _node(change: Callable[[Object], Object]) -> Callable[[Performance, Action], None]:
+    def act(performance: Performance, action: Action) -> None:
+        nodes = performance.objects("Node")
+        if nodes:
+            node = nodes[action.index % len(nodes)]
+            changed = change(node.obj)
+            performance.store.update(changed, actor="user")
+            live = performance.store.get(CORE, "Node", "", node.name)
+            performance.store.update_status({**live.obj, "status": changed["status"]}, actor="user")
+
+    return act
+
+
+def _delete_node(performance: Performance, action: Action) -> None:
+    """Delete a node, and its pods, as the node lifecycle controller does."""
+    nodes = performance.objects("Node")
+    if not nodes:
+        return
+    node = nodes[action.index % len(nodes)]
+    performance.store.delete(node, actor="user")
+    for pod in performance.objects("Pod"):
+        if pod.obj["spec"].get("nodeName") == node.name:
+            performance.store.delete(pod, at_once=True, actor="user")
+
+
+def _suspend(performance: Performance, action: Action) -> None:
+    entry = _pick(performance, Action(action.at, "", "TrainJob", action.index))
+    if entry is not None:
+        spec = {**entry.obj["spec"], "suspend": action.option == "suspend"}
+        performance.store.update({**entry.obj, "spec": spec}, actor="queue")
+
+
+def _intrude(performance: Performance, action: Action) -> None:
+    """Make an object of a name that the run will want."""
+    api_version = API_VERSIONS[action.kind]
+    metadata = {"name": action.option, "namespace": NAMESPACE}
+    obj: Object = {"apiVersion": api_version, "kind": action.kind, "metadata": metadata}
+    obj |= {"data": {"key": "value"}} if action.kind == "ConfigMap" else {"spec": {"template": {"spec": {}}}}
+    entry = performance.store.seed(obj)
+    performance.foreign[entry.uid] = entry
+
+
+def _touch(performance: Performance, action: Action) -> None:
+    """Change an object's metadata, as people and other controllers do."""
+    entry = _pick(performance, action)
+    if entry is not None:
+        annotations = {**(entry.metadata.get("annotations") or {}), "touched": str(action.at)}
+        performance.store.update(with_metadata(entry.obj, annotations=annotations), actor="user")
+
+
+def _ready(status: str) -> Callable[[Object], Object]:
+    def change(node: Object) -> Object:
+        others = [item for item in node["status"]["conditions"] if item["type"] != "Ready"]
+        ready = {"type": "Ready", "status": status, "reason": "Test", "message": ""}
+        return {**node, "status": {**node["status"], "conditions": [*others, ready]}}
+
+    return change
+
+
+VERBS: dict[str, Callable[[Performance, Action], None]] = {
+    "delete": _delete,
+    "cordon": _node(lambda node: {**node, "spec": {**node["spec"], "unschedulable": True}}),
+    "uncordon": _node(lambda node: {**node, "spec": {**node["spec"], "unschedulable": False}}),
+    "lose node": _node(_ready("Unknown")),
+    "delete node": _delete_node,
+    "suspend": _suspend,
+    "intrude": _intrude,
+    "touch": _touch,
+}
