@@ -15,6 +15,7 @@ APPLY = "application/apply-patch+yaml"
 FIELD_MANAGER = "workloadrun"
 SECONDS = 10  # for one request; the next look comes anyway
 
+UNREACHABLE = 0
 NOT_FOUND = 404
 CONFLICT = 409
 
@@ -22,7 +23,7 @@ Object = dict[str, Any]
 
 
 class ApiError(Exception):
-    """The API server refused or could not be reached; ``status`` is 0 for the latter."""
+    """The API server refused or could not be reached; ``status`` is UNREACHABLE for the latter."""
 
     def __init__(self, status: int, message: str) -> None:
         """Keep the HTTP status and one line for people."""
@@ -92,9 +93,9 @@ class ClusterApi:
             )
             content: bytes = response.read()
         except self._refused as error:
-            raise ApiError(error.status or 0, f"{method} {path}: {error.reason}") from error
+            raise ApiError(error.status or UNREACHABLE, f"{method} {path}: {error.reason}") from error
         except (OSError, self._unreachable) as error:
-            raise ApiError(0, f"{method} {path}: {error}") from error
+            raise ApiError(UNREACHABLE, f"{method} {path}: {error}") from error
         if response.status >= 400:
             raise ApiError(response.status, f"{method} {path}: {response.status} {_message(content)}")
         found: Object = json.loads(content)

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from certs.api import NOT_FOUND, Api, ApiError, Object
+from certs.api import NOT_FOUND, UNREACHABLE, Api, ApiError, Object
 from certs.bundle import Patch, TokenReference, bundle, controller_patch, shows, webhook_patch
 from certs.credentials import ANNOUNCING, USING, Credentials
 from certs.installation import Client, ClientKind, Installation
@@ -97,6 +97,8 @@ def _read_client(api: Api, client: Client) -> Object | None:
     except ApiError as error:
         if error.status == NOT_FOUND:
             return {}
+        if error.status == UNREACHABLE:  # nothing else could be read either
+            raise
         log.warning("whom %s trusts cannot be seen: %s", client.path, error)
         return None
 

@@ -18,6 +18,9 @@ from cli.output import print_json, print_note
 
 COMMANDS = {
     "cancel": ("cli.cancel", "Delete runs and all that belongs to them."),
+    "completion": ("cli.completion", "Print a script that completes commands and names of runs."),
+    "explain": ("cli.explain", "Say what a field means."),
+    "init": ("cli.init", "Print a commented manifest to start from."),
     "render": ("cli.render", "Print every object that a run would create."),
     "report": ("cli.report", "Print what a run found."),
     "run": ("cli.run", "Create a run, and wait for its verdict with --wait."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -106,9 +107,16 @@ def _where(asked: Asked) -> str:
 
 
 def _why(error: ApiError) -> str:
-    """Return the innermost reason of a failed connection, without the client's own words around it."""
-    text = str(error.__cause__ or error)
-    return text.rpartition("Caused by ")[2].rstrip(")") if "Caused by " in text else text
+    """Return where and why a connection failed, without the client's own words around it."""
+    text = " ".join(str(error.__cause__ or error).split())
+    place = _PLACE.search(text)
+    reason = next((match[1] for pattern in _REASONS if (match := pattern.search(text))), text)
+    return f"{place[1]}:{place[2]}: {reason}" if place else reason
+
+
+_PLACE = re.compile(r"host='([^']+)', port=(\d+)")
+_REASONS = (re.compile(r"\[Errno -?\d+\] ([^']+?)'?\)*$"), re.compile(r"'([^']+)'\)+$"))
+"""The words of the system, or those of the last error in a chain."""
 
 
 def _said(message: str) -> str:

@@ -2,71 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import click
-import msgspec
 import yaml
 
-from cli.errors import CliError
-from cli.inputs import RunInput, print_refusal, print_warnings, read_nodes, read_run
+from cli.exits import DONE, FAILED
+from cli.inputs import print_refusal, print_warnings, read_nodes, read_run
+from cli.options import NODES_HELP
 from cli.output import print_json, print_note, print_text
-from cli.simulator.entry import Object
-from sync_hooks.api.observed import Node
-from sync_hooks.api.workloadrun import WorkloadRunSpec
-from sync_hooks.planning.build import build
+from cli.plan_view import lines, plan_view
+from cli.planning import nodes_of, plan_on
 from sync_hooks.planning.job import render_job
 from sync_hooks.planning.plan import Plan, RunIdentity, Unplannable
 from sync_hooks.planning.trainjob import render_train_job
 
-EXIT_REFUSED = 1
-
 
 @click.command(name="render")
 @click.argument("file", metavar="FILE")
-@click.option("--nodes", required=True, metavar="NODES", help="File of Node objects, or PLATFORM/ARCHxN (aws/h100x8).")
+@click.option("--nodes", required=True, metavar="NODES", help=NODES_HELP)
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="How to print.")
 def command(file: str, nodes: str, output: str) -> int:
     """Print every object that the WorkloadRun in FILE would create on NODES, first attempts only; - is stdin.
 
-    Exits 0, or 1 if the run is refused or cannot be placed.
+    The plan is told first, on stderr. Exits 0, or 1 if the run is refused or cannot be placed.
     """
     given, inventory = read_run(file), read_nodes(nodes)
     if not given.admitted.allowed:
-        print_refusal(given)
-        return EXIT_REFUSED
+        print_refusal(given, output)
+        return FAILED
     print_warnings(given)
-    identity = RunIdentity(given.name, given.namespace)
-    plan = build(identity, WorkloadRunSpec.model_validate(given.run["spec"]), _nodes(inventory))
-    if isinstance(plan, Unplannable):
-        print_note(f"{given.file}: {plan.reason}: {plan.message}")
-        return EXIT_REFUSED
-    _explain(given, plan)
-    document = {"apiVersion": "v1", "kind": "List", "items": _objects(plan, identity)}
+    planned = plan_on(nodes_of(inventory), given)
+    for line in lines(plan_view(planned)):
+        print_note(f"{given.file}: {line}")
+    if isinstance(planned, Unplannable):
+        if output == "json":
+            print_json({"error": {"message": f"{given.file}: {planned.reason}: {planned.message}"}})
+        return FAILED
+    document = {
+        "apiVersion": "v1",
+        "kind": "List",
+        "items": _objects(planned, RunIdentity(given.name, given.namespace)),
+    }
     if output == "json":
         print_json(document)
     else:
         print_text(yaml.dump(document, Dumper=yaml.CSafeDumper, sort_keys=False, width=120))
-    return 0
-
-
-def _nodes(inventory: Sequence[Object]) -> list[Node]:
-    try:
-        return [msgspec.convert(node, Node) for node in inventory]
-    except msgspec.ValidationError as error:
-        raise CliError(f"the nodes cannot be read: {error}") from error
-
-
-def _explain(given: RunInput, plan: Plan) -> None:
-    print_note(f"{given.file}: {plan.platform}, {plan.architecture}, {plan.gpus_per_node} GPUs a node")
-    for name, reason in plan.exclusions:
-        print_note(f"{given.file}: node {name} excluded: {reason}")
-    for row in plan.applied_overrides:
-        changed = ", ".join(row.get("changed") or ()) or "nothing"
-        print_note(f"{given.file}: {row['source']} changed {changed}")
-    for warning in plan.warnings:
-        print_note(f"{given.file}: warning: {warning}")
+    return DONE
 
 
 def _objects(plan: Plan, identity: RunIdentity) -> list[dict[str, Any]]:

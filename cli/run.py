@@ -25,7 +25,9 @@ from cli.reporting.formats import ALL
 @click.argument("file", metavar="FILE", required=False)
 @click.option("-f", "--filename", metavar="FILE", default="", help="The same as FILE.")
 @click.option("-w", "--wait", is_flag=True, help="Wait for the verdict and print the report.")
-@click.option("--timeout", metavar="DURATION", default="", help="With --wait: wait no longer than this; the run goes on.")
+@click.option(
+    "--timeout", metavar="DURATION", default="", help="With --wait: wait no longer than this; the run goes on."
+)
 @click.option("--dry-run", is_flag=True, help="Print the plan for the cluster's nodes and create nothing.")
 @click.option("--nodes", metavar="NODES", default="", help=f"With --dry-run: plan for these instead. {NODES_HELP}")
 @cluster_options
@@ -89,7 +91,9 @@ def create(cluster: Cluster, given: RunInput) -> Mapping[str, Any]:
         created: Mapping[str, Any] = msgspec.json.decode(cluster.create(run))
     except AlreadyExists as error:
         name = run["metadata"].get("name", "")
-        raise CliError(f"{error}; a run happens once: give another name, or first: workloadrun cancel {name}") from error
+        raise CliError(
+            f"{error}; a run happens once: give another name, or first: workloadrun cancel {name}"
+        ) from error
     return created
 
 
@@ -107,7 +111,9 @@ def _create_other(cluster: Cluster, obj: Mapping[str, Any]) -> None:
     except AlreadyExists as error:
         stored = msgspec.json.decode(cluster.get(obj["apiVersion"], kind, name, obj["metadata"].get("namespace")))
         if any(stored.get(key) != value for key, value in obj.items() if key not in NOT_COMPARED):
-            raise CliError(f"{kind} {name} exists already with other contents; delete it or use another name") from error
+            raise CliError(
+                f"{kind} {name} exists already with other contents; delete it or use another name"
+            ) from error
         print_note(f"{kind} {name} exists already and is the same")
     else:
         print_note(f"{kind} {name} created")

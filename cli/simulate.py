@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -10,67 +9,76 @@ from typing import Any
 import click
 from rich.console import Console
 
+from cli import terminal
 from cli.errors import CliError
+from cli.estimate import estimate, lines
+from cli.exits import FAILED, exit_of
 from cli.hooking import admission, hooks
 from cli.inputs import RunInput, print_refusal, print_warnings, read_nodes, read_run, read_scenario, shipped_profiles
-from cli.output import print_json
-from cli.run_view import view
-from cli.simulator.entry import Change
+from cli.options import NODES_HELP, color_option, output_option, seconds_of
+from cli.output import print_json, printable
+from cli.progress import state_line
+from cli.reporting.formats import ALL
+from cli.reporting.printing import print_run
+from cli.run_objects import of_simulation
+from cli.simulator.entry import Change, Object
 from cli.simulator.errors import ApiError
 from cli.simulator.report import Report
-from cli.simulator.simulation import Refused, Simulation
-from cli.text_report import print_report
-from sync_hooks.api.duration import parse_duration
+from cli.simulator.scenario import Rule, Scenario
+from cli.simulator.simulation import HotLoop, Refused, Simulation
 from sync_hooks.api.model import API_VERSION
 
 START = datetime(2026, 1, 1, tzinfo=UTC)  # any moment: equal inputs print equal results
 MOST_FOLLOWED = 20  # groups; of more, only the run's own progress is told
 
-EXIT_BY_VERDICT = {"Passed": 0, "Failed": 1, "Incomplete": 3}
-EXIT_REFUSED = 1
-EXIT_NOT_ENDED = 4
-
 
 @click.command(name="simulate")
 @click.argument("file", metavar="FILE")
-@click.option("--nodes", required=True, metavar="NODES", help="File of Node objects, or PLATFORM/ARCHxN (aws/h100x8).")
-@click.option("--scenario", metavar="FILE", help="What happens to which Jobs; without one all succeed after 60s.")
+@click.option("--nodes", required=True, metavar="NODES", help=NODES_HELP)
+@click.option("--scenario", metavar="FILE", help="What happens to which Jobs; without one all succeed.")
+@click.option("--run-time", default="60s", show_default=True, help="How long workloads run that no scenario is about.")
 @click.option("--until", default="48h", show_default=True, help="Virtual time after which to stop.")
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
-@click.option("--no-color", is_flag=True, help="Print without colours (also: NO_COLOR).")
-def command(file: str, nodes: str, scenario: str | None, until: str, output: str, no_color: bool) -> int:  # noqa: FBT001
+@click.option("--estimate", "costs", is_flag=True, help="Print what it would cost: time, objects, API writes.")
+@output_option(*ALL)
+@color_option
+def command(
+    file: str,
+    nodes: str,
+    scenario: str | None,
+    run_time: str,
+    until: str,
+    costs: bool,  # noqa: FBT001 - click's flags
+    output: str,
+    no_color: bool,  # noqa: FBT001
+) -> int:
     """Play the WorkloadRun in FILE on NODES, in memory, under virtual time; - is stdin.
 
     Exits 0 if it passed, 1 if it failed or is refused, 3 if it is incomplete, 4 if it has not ended by --until.
     """
-    seconds = parse_duration(until)
-    if seconds is None:
-        raise CliError(f"--until: {until!r} is no duration such as 90s or 48h")
+    seconds, lasting = seconds_of("--until", until), seconds_of("--run-time", run_time)
     given, inventory, played = read_run(file), read_nodes(nodes), read_scenario(scenario)
     if not given.admitted.allowed:
-        return _refuse(given, output)
+        print_refusal(given, output)
+        return FAILED
     print_warnings(given)
-    simulation = Simulation(inventory, played, hooks, START)
-    console = Console(no_color=no_color or None, highlight=False, width=None if sys.stdout.isatty() else 120)
+    simulation = Simulation(inventory, Scenario((*played.rules, Rule(after=lasting))), hooks, START)
+    console = terminal.stdout(no_color=no_color)
     if output == "text":
         _introduce(console, given)
-        simulation.store.watch(_follower(console, simulation))
+        simulation.store.watch(_follower(console, simulation), "WorkloadRun", "Job")
     report = _play(simulation, given, seconds)
     run = simulation.store.get(API_VERSION, "WorkloadRun", given.namespace, given.name).obj
+    found = of_simulation(run, report.objects, inventory)
+    summed = estimate(report, len(found.jobs))
     if output == "json":
-        print_json(_document(run, report))
+        print_json({**_document(run, report), **({"estimate": summed} if costs else {})})
     else:
-        print_report(console, view(run, report.objects))
-    return EXIT_BY_VERDICT.get(_verdict(run), EXIT_NOT_ENDED)
-
-
-def _refuse(given: RunInput, output: str) -> int:
-    if output == "json":
-        errors = [{"field": e.field, "type": e.type, "message": e.message} for e in given.admitted.errors]
-        print_json({"error": {"message": f"{given.file}: the run is refused", "errors": errors}})
-    else:
-        print_refusal(given)
-    return EXIT_REFUSED
+        print_run(found, output, simulation.clock.now(), no_color=no_color)
+    if costs and output == "text":
+        console.print("\nwhat it would cost a cluster:")
+        for line in lines(summed):
+            console.print(f"  {line}")
+    return exit_of(found.status)
 
 
 def _play(simulation: Simulation, given: RunInput, seconds: float) -> Report:
@@ -80,7 +88,10 @@ def _play(simulation: Simulation, given: RunInput, seconds: float) -> Report:
         simulation.apply([*profiles, *given.others, given.run], admission)
     except (Refused, ApiError) as error:
         raise CliError(f"{given.file}: {error}") from error
-    return simulation.run(seconds, lambda: bool(_verdict(_run(simulation, given))))
+    try:
+        return simulation.run(seconds, lambda: bool((_run(simulation, given).get("status") or {}).get("verdict")))
+    except HotLoop as error:
+        raise CliError(f"{given.file}: the simulation does not come to an end: {error}") from error
 
 
 def _run(simulation: Simulation, given: RunInput) -> dict[str, Any]:
@@ -88,11 +99,7 @@ def _run(simulation: Simulation, given: RunInput) -> dict[str, Any]:
     return found.obj if found else {}
 
 
-def _verdict(run: dict[str, Any]) -> str:
-    return str((run.get("status") or {}).get("verdict", ""))
-
-
-def _document(run: dict[str, Any], report: Report) -> dict[str, Any]:
+def _document(run: Object, report: Report) -> dict[str, Any]:
     return {
         "workloadRun": run,
         "objects": list(report.objects),
@@ -105,7 +112,7 @@ def _introduce(console: Console, given: RunInput) -> None:
     """Show what admission added: it is the first thing that a cluster would do too."""
     before, after = given.written["spec"], given.run["spec"]
     for path, value in sorted(_added("spec", before, after)):
-        console.print(f"admitted with {path}: {value}", markup=False)
+        console.print(printable(f"admitted with {path}: {value}"))
 
 
 def _added(path: str, before: Any, after: Any) -> list[tuple[str, Any]]:
@@ -130,19 +137,12 @@ def _follower(console: Console, simulation: Simulation) -> Callable[[Change], No
         if entry.kind.api_version != API_VERSION or entry.kind.kind not in ("WorkloadRun", "Job"):
             return
         status = entry.obj.get("status") or {}
-        text = _run_line(status) if entry.kind.kind == "WorkloadRun" else _job_line(status, last)
+        text = state_line(status) if entry.kind.kind == "WorkloadRun" else _job_line(status, last)
         if text and last.get(entry.name) != text:
             last[entry.name] = text
-            console.print(f"{simulation.clock.time:8.0f}s  {entry.name}  {text}", markup=False)
+            console.print(printable(f"{simulation.clock.time:8.0f}s  {entry.name}  {text}"))
 
     return tell
-
-
-def _run_line(status: dict[str, Any]) -> str:
-    """Say where the run stands; what it waits for within a step is left out, it is over within a second."""
-    true = [item for item in status.get("conditions") or () if item["status"] == "True"]
-    short = [item["message"].partition("; ")[0] if item["type"] == "InProgress" else item["message"] for item in true]
-    return "; ".join(f"{item['type']}: {text}" for item, text in zip(true, short, strict=True))
 
 
 def _job_line(status: dict[str, Any], last: dict[str, str]) -> str:

@@ -18,7 +18,7 @@ from sync_hooks.api.request import Request
 from sync_hooks.api.sync import Answer, Observed, Reads, Result, Unreadable
 from sync_hooks.api.time import rfc3339
 from sync_hooks.measurements import answering, sampling
-from sync_hooks.measurements.attempts import Attempts, cursors, finish, is_of, on_attempt, read_pages, shown
+from sync_hooks.measurements.attempts import Attempts, cursors, finish, on_attempt, read_pages, shown
 from sync_hooks.measurements.page import widen
 from sync_hooks.measurements.pods import NotThere
 from sync_hooks.measurements.sample import Sample as AnySample
@@ -54,10 +54,12 @@ def _of_job(sample: Sample) -> Answer:
 
 
 def _on_attempt(sample: Sample, workload_uid: str, restart: int = 0) -> Sample:
-    """Turn to the Job's current attempt; one that is new sums up the one before."""
+    """Turn to the Job's current attempt; one that is new sums up the one before, whose last step is no sign of life."""
     attempts = _attempts(sample)
-    if workload_uid and (restart or attempts.run is None or not is_of(attempts.run, workload_uid)):
-        attempts = on_attempt(attempts, f"{workload_uid}/{restart}" if restart else workload_uid)
+    if workload_uid:
+        attempts = on_attempt(attempts, workload_uid, restart)
+    if attempts.run != sample.status.run:
+        sample = sample.having(last_step_timestamp=None, application_start_time=None, application_stop_time=None)
     return sample.having(
         run=attempts.run,
         earlier=attempts.earlier if attempts.earlier != EarlierRuns() else None,
@@ -143,8 +145,9 @@ def _conclude(sample: Sample, job: JobState) -> Answer:
     """Sum up an attempt that is over; end unless another may follow."""
     failed = job.phase != SUCCEEDED
     sample = _shown(sample, job.end or sample.now, failed=failed)
-    if not job.final:
-        return answering.wait(sample, NotThere("AttemptFailed", "another attempt may follow"))
+    if not job.final:  # the last step is no sign of life of the attempt that may follow
+        waiting = sample.having(last_step_timestamp=None, application_start_time=None)
+        return answering.wait(waiting, NotThere("AttemptFailed", "another attempt may follow"))
     steps = sample.status.highest_step
     if failed:
         seen = "no training step was seen" if steps is None else f"training had reached step {steps}"

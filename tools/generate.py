@@ -1,4 +1,4 @@
-"""Write what is made from the sources: CRDs, the reference pages, the table of official types.
+"""Write what is made from the sources: CRDs, the reference pages, the platform table's, the table of official types.
 
 Usage: generate.py [FOLDER]            write every file that differs, below FOLDER (default: this repository)
        generate.py --verify [FOLDER]   write nothing; name the files that are stale, and fail if there are any
@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT)]  # also runs before the project is installed
 
 from official import types_yaml  # noqa: E402  the path above comes first
+from platforms import FILE, page  # noqa: E402
 from reference import pages  # noqa: E402
 
 from sync_hooks.api.crd import MOST_BYTES, crd  # noqa: E402
@@ -61,7 +62,7 @@ def generated() -> Mapping[str, str]:
             raise ValueError(f"{path} is larger than {MOST_BYTES} bytes")
         if "{{" in text:
             raise ValueError(f"{path} would be taken for a template")
-    files |= {f"docs/reference/{name}": text for name, text in pages().items()}
+    files |= {f"docs/reference/{name}": text for name, text in {**pages(), FILE: page()}.items()}
     files[TYPES] = HEADER + types_yaml()
     return files
 

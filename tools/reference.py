@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from platforms import DESCRIPTION, FILE, TITLE
+
 from sync_hooks.api.crd import object_schema
 from sync_hooks.api.kinds import KINDS, Column, Kind
 from sync_hooks.api.limits import MEANINGS
@@ -16,6 +18,7 @@ NOTICE = "<!-- Made by tools/generate.py; change the models, not this page. -->\
 def pages() -> Mapping[str, str]:
     """Return the text of every page by file name."""
     listed = "".join(f"- [{kind.kind}]({kind.kind.lower()}.md): {kind.description}\n" for kind in KINDS)
+    listed += f"- [{TITLE}]({FILE}): {DESCRIPTION}\n"
     index = f"# API reference\n\n{NOTICE}\nGroup and version: `{API_VERSION}`.\n\n{listed}"
     return {"README.md": index} | {f"{kind.kind.lower()}.md": _page(kind) for kind in KINDS}
 

@@ -81,16 +81,17 @@ def _ask(function: Hook, request: Request, read: Reader, now: datetime) -> Resul
     """
     own = own_read(request.parent)
     live = read(own)
-    real = isinstance(live, LiveObject) and live.metadata.uid == request.parent.metadata.uid
-    if real and not is_current(request.parent, live):
+    if isinstance(live, Unreadable):
+        return Busy(f"the parent cannot be read: {live.reason}")
+    if live is None or live.metadata.uid != request.parent.metadata.uid:
+        return Busy("the parent is not there, or is not this one")  # an invented one must not read others' logs
+    if not is_current(request.parent, live):
         return keep_live(request, live)
     observed: dict[Read, Any] = {own: live}
     for _ in range(MOST_ROUNDS):
         result = function(request, observed, now)
         if not isinstance(result, Reads):
             return result
-        if not real and not isinstance(live, Unreadable):
-            return Busy("the parent is not there, or is not this one")  # an invented one must not read others' logs
         observed.update({wanted: read(wanted) for wanted in result.reads if wanted not in observed})
     return Busy("the hook asked for more and more")
 

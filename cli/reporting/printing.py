@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 from cli import terminal
 from cli.output import print_json, print_note, print_text
@@ -13,10 +11,8 @@ from cli.run_objects import RunObjects
 from cli.run_view import view
 
 
-def print_run(
-    found: RunObjects, output: str, now: datetime, *, no_color: bool, more: Mapping[str, Any] | None = None
-) -> None:
-    """Print a run as text, JSON or one of `FORMS`; ``more`` are further keys of the JSON document."""
+def print_run(found: RunObjects, output: str, now: datetime, *, no_color: bool) -> None:
+    """Print a run as text, JSON or one of `FORMS`; ``now`` is the end of groups that still run."""
     run = view(found)
     if output == "text":
         from cli.reporting.text import print_report
@@ -25,7 +21,7 @@ def print_run(
     elif output == "json":
         from cli.reporting.document import document
 
-        print_json({**document(found.run, run), **(more or {})})
+        print_json(document(found.run, run))
     else:
         for note in run.notes:
             print_note(f"not known: {note}")

@@ -38,7 +38,7 @@ def print_report(console: Console, run: RunView) -> None:
 
 def print_summary(console: Console, run: RunView) -> None:
     """Print what is known of a run as a whole."""
-    verdict = run.verdict or "none yet"
+    verdict = run.verdict or "under way"
     style = f"bold {COLOURS.get(verdict, '')}".strip()
     console.print(Text.assemble(f"\n{printable(run.namespace)}/{printable(run.name)}: ", (printable(verdict), style)))
     for reason in run.status.get("verdictReasons") or ():
@@ -97,4 +97,4 @@ def _failure(group: GroupView) -> Iterator[str]:
     where = f" on node {group.log.node_name}" if group.log.node_name else ""
     yield f"  the end of the log of pod {group.log.pod_name}{where}{code}:"
     for line in group.log.tail.splitlines()[-MOST_LOG_LINES:]:
-        yield f"  | {line}"
+        yield f"  | {line.expandtabs()}"

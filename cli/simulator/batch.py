@@ -35,7 +35,8 @@ class JobController:
     def _on_change(self, change: Change) -> None:
         entry = change.entry
         if entry.kind.api_version == BATCH:
-            self._loop.poke(entry.key)
+            if not change.keeps_spec:  # else it is our own status that comes back
+                self._loop.poke(entry.key)
             if change.type == "DELETED":
                 self._lost.discard(entry.uid)
         elif entry.kind.kind == "Pod" and entry.controller is not None:

@@ -91,6 +91,13 @@ class Change(NamedTuple):
     entry: Entry
     old: Entry | None = None
 
+    @property
+    def keeps_spec(self) -> bool:
+        """Whether an object that stays was changed in its status or metadata only."""
+        if self.old is None or self.type != "MODIFIED" or self.entry.deleting:
+            return False
+        return bool(self.old.metadata.get("generation") == self.entry.metadata.get("generation"))
+
 
 def controller_reference(obj: Object) -> Object | None:
     """Return the owner reference of the controlling owner, None where nobody controls the object."""

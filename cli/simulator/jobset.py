@@ -44,7 +44,8 @@ class JobSetController:
     def _on_change(self, change: Change) -> None:
         entry = change.entry
         if entry.kind.kind == "JobSet":
-            self._loop.poke(entry.key)
+            if not change.keeps_spec or is_true(entry.obj, *FINISHED):  # else it is our own status that comes back
+                self._loop.poke(entry.key)
         elif entry.kind.api_version == BATCH and entry.controller is not None:
             reference = controller_reference(entry.obj) or {}
             if reference["kind"] == "JobSet":

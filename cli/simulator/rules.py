@@ -19,6 +19,7 @@ MAX_ANNOTATIONS_BYTES = 256 << 10  # all keys and values of one object together
 MAX_OBJECT_BYTES = 3 << 19  # etcd's request limit, 1.5 MiB
 SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 LABEL_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+WHOLE_FLOAT = re.compile(rb"\.0[,}\]]")  # as JSON ends one; also found in text, where nothing is changed
 LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
 
 
@@ -45,7 +46,7 @@ def stored_form(kind: Kind, obj: Object) -> tuple[Object, bytes]:
         return obj, data
     if b"null" in data and (problems := list(_nulls(obj, ()))):
         raise invalid(kind, name, problems)
-    if b".0" not in data:
+    if WHOLE_FLOAT.search(data) is None:
         return obj, data
     whole: Object = _whole_floats(obj)
     return whole, encode(whole)

@@ -41,8 +41,9 @@ class Trainer:
     def _on_change(self, change: Change) -> None:
         entry = change.entry
         if entry.kind.kind == "TrainJob":
-            self._loop.poke(entry.key)
-        elif entry.controller is not None:
+            if not change.keeps_spec:  # else it is our own status that comes back
+                self._loop.poke(entry.key)
+        elif entry.controller is not None and (entry.kind.kind == "JobSet" or change.type == "DELETED"):
             reference = controller_reference(entry.obj) or {}
             if reference["kind"] == "TrainJob":
                 self._loop.poke((entry.namespace, reference["name"]))

@@ -47,7 +47,9 @@ class GoodputRun(ApiModel):
     """One attempt of the workload: what its log has shown so far."""
 
     workload_uid: str = Field(alias="workloadUID")
-    """UID of the attempt's TrainJob, and where its JobSet was restarted, the number of the restart."""
+    """UID of the attempt's TrainJob."""
+    restart: Int32 | None = None
+    """Number of the JobSet's restart, where there was one: it is an attempt of its own."""
     lifecycle_cursor: LogCursor = LogCursor()
     """How far the log with starts, saves and restores has been read."""
     step_cursor: LogCursor | None = None

@@ -24,16 +24,20 @@ class NodeShape:
     known: bool = True
 
 
-class _PlatformShape(ApiModel):
+class PlatformShape(ApiModel):
+    """What is different on one platform; a number that is absent is the architecture's."""
+
     gpus: int | None = Field(default=None, ge=1)
     nics: int | None = Field(default=None, ge=0)
 
 
-class _Row(ApiModel):
+class ShapeRow(ApiModel):
+    """The usual node of some architectures, and why."""
+
     architectures: list[str]
     gpus: int = Field(ge=1)
     nics: int = Field(ge=0)
-    platforms: dict[str, _PlatformShape] = {}
+    platforms: dict[str, PlatformShape] = {}
     why: str = Field(min_length=1)
 
 
@@ -42,7 +46,7 @@ def node_shape(architecture: str, platform: str) -> NodeShape:
     row = _table().get(architecture)
     if row is None:
         return NodeShape(UNKNOWN_GPUS, UNKNOWN_NICS, known=False)
-    special = row.platforms.get(platform, _PlatformShape())
+    special = row.platforms.get(platform, PlatformShape())
     return NodeShape(
         gpus=row.gpus if special.gpus is None else special.gpus,
         nics=row.nics if special.nics is None else special.nics,
@@ -55,7 +59,12 @@ def known_architectures() -> tuple[str, ...]:
 
 
 @cache
-def _table() -> dict[str, _Row]:
+def shape_rows() -> tuple[ShapeRow, ...]:
+    """Return the rows of the table in its order."""
     text = resources.files("sync_hooks.cluster.data").joinpath("gpu-defaults.yaml").read_text(encoding="utf-8")
-    rows = [_Row.model_validate(row) for row in yaml.safe_load(text)]
-    return {architecture: row for row in rows for architecture in row.architectures}
+    return tuple(ShapeRow.model_validate(row) for row in yaml.safe_load(text))
+
+
+@cache
+def _table() -> dict[str, ShapeRow]:
+    return {architecture: row for row in shape_rows() for architecture in row.architectures}

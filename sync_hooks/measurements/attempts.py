@@ -32,21 +32,16 @@ class Attempts:
     earlier: EarlierRuns
 
 
-def on_attempt(attempts: Attempts, workload_uid: str) -> Attempts:
+def on_attempt(attempts: Attempts, workload_uid: str, restart: int) -> Attempts:
     """Turn to an attempt: one that is new interrupts the one before, which ended with its last line at the latest."""
     run = attempts.run
-    if run is not None and run.workload_uid == workload_uid:
+    if run is not None and run.workload_uid == workload_uid and (run.restart or 0) >= restart:
         return attempts
     earlier = attempts.earlier
     end = parse_micro(run.end_time) or parse_micro(run.last_line_time) if run else None
     if run is not None and end is not None:
         earlier = close(earlier, run, end, interrupted=True)
-    return Attempts(GoodputRun(workload_uid=workload_uid), earlier)
-
-
-def is_of(run: GoodputRun, workload_uid: str) -> bool:
-    """Tell whether an attempt is of a TrainJob; restarts of its JobSet are attempts of their own."""
-    return run.workload_uid.partition("/")[0] == workload_uid
+    return Attempts(GoodputRun(workload_uid=workload_uid, restart=restart or None), earlier)
 
 
 def cursors(run: GoodputRun | None, logs: int) -> tuple[LogCursor, ...]:

@@ -12,7 +12,7 @@ from cli.run_view import GroupView, RunView, worst_first
 
 FIGURE = "goodputRatio"
 MOST_BARS = 40
-LABEL_WIDTH, BAR_WIDTH, BAR_HEIGHT = 250, 640, 22
+LABEL_WIDTH, BAR_WIDTH, BAR_HEIGHT = 150, 740, 22
 TERMS = (
     ("productive", "productive training"),
     ("lost", "work lost since the last checkpoint"),

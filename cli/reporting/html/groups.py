@@ -49,8 +49,7 @@ def _table(
     ]
     head = tag("tr", [tag("th", word, scope="col", class_=class_ or None) for word, class_ in headings])
     rows = [_row(group, figures, curves, now, several=several) for group in shown]
-    table = tag("table", tag("thead", head), tag("tbody", rows), class_="groups")
-    return tag("div", table, class_="chunk")
+    return tag("table", tag("thead", head), tag("tbody", rows))
 
 
 def _row(group: GroupView, figures: Sequence[str], curves: Curves | None, now: datetime, *, several: bool) -> Markup:
@@ -59,8 +58,8 @@ def _row(group: GroupView, figures: Sequence[str], curves: Curves | None, now: d
     cells = [
         tag("td", str(group.key.iteration), class_="num") if several else None,
         tag("th", group.label, scope="row"),
-        tag("td", wording.span(group.nodes), _domains(group)),
-        tag("td", _state(group)),
+        tag("td", wording.span(group.nodes), _domains(group), class_="names"),
+        tag("td", _state(group), class_="why"),
         [tag("td", wording.figure(group, key), class_="num") for key in figures],
         tag("td", time, class_="num"),
         tag("td", sparkline(group, curves)) if curves else None,

@@ -40,7 +40,7 @@ def _table(run: RunView, shown: Sequence[NodeView]) -> Markup:
             "tr",
             tag("th", node.name, scope="row"),
             tag("td", tag("span", node.state, class_=f"s-{node.state}")),
-            tag("td", f"{node.reason}: {node.message}" if node.reason else node.message),
+            tag("td", f"{node.reason}: {node.message}" if node.reason else node.message, class_="why"),
             tag("td", node.domain or "-"),
             tag("td", ", ".join(map(str, node.groups)) or "-"),
             tag("td", f"{node.figures[figure]:.4g}" if figure in node.figures else "-", class_="num")
@@ -50,7 +50,7 @@ def _table(run: RunView, shown: Sequence[NodeView]) -> Markup:
         for node in shown
     ]
     head = tag("tr", [tag("th", heading, scope="col") for heading in headings])
-    return tag("div", tag("table", tag("thead", head), tag("tbody", rows)), class_="chunk")
+    return tag("table", tag("thead", head), tag("tbody", rows))
 
 
 def _names(names: Sequence[str], title: str, separator: str) -> Markup | None:

@@ -98,8 +98,10 @@ def _tiles(run: RunView) -> Markup | None:
 
 
 def _facts(run: RunView) -> Iterator[str]:
+    """Tell what neither the tiles nor the reasons tell."""
+    told = ("nodes: ", "groups: ", *(("Failed ", "ValidationFailed ") if run.status.get("verdictReasons") else ()))
     for line in wording.facts(run.status):
-        if not line.startswith(("nodes: ", "groups: ")):
+        if not line.startswith(told):
             yield line
     yield from wording.results(run.status.get("results") or {})
 

@@ -64,18 +64,20 @@ ul.why li{{overflow-wrap:anywhere}}
 nav ul{{display:flex;flex-wrap:wrap;gap:4px 18px;padding:0;margin:12px 0 0;list-style:none}}
 table{{border-collapse:collapse;width:100%;font-size:13.5px;margin:8px 0}}
 caption{{text-align:left;color:{QUIET};padding:4px 0}}
-th,td{{text-align:left;vertical-align:top;padding:4px 10px 4px 0;border-bottom:1px solid {RULE};overflow-wrap:anywhere}}
+th,td{{text-align:left;vertical-align:top;padding:4px 12px 4px 0;border-bottom:1px solid {RULE};overflow-wrap:break-word}}
+th[scope=row]{{min-width:8em;max-width:24em;overflow-wrap:anywhere}}
+td.names{{min-width:13em;max-width:30em;overflow-wrap:anywhere}}
+td.why{{min-width:16em;overflow-wrap:anywhere}}
 thead th{{border-bottom:2px solid {QUIET};vertical-align:bottom}}
-.num{{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}}
-.groups{{table-layout:fixed}}
-.chunk{{content-visibility:auto;contain-intrinsic-size:auto 4000px}}
+.num{{text-align:right;font-variant-numeric:tabular-nums}}
+td.num{{white-space:nowrap}}
 .s-Failed,.s-ValidationFailed,.s-failed{{color:{FAILED};font-weight:600}}
 .s-inconclusive{{color:{INCONCLUSIVE};font-weight:600}}.s-excluded{{color:{EXCLUDED};font-weight:600}}
 .s-Succeeded,.s-succeeded{{color:{PASSED}}}.s-Running,.s-running{{color:{RUNNING}}}
 .s-Pending,.s-pending{{color:{QUIET}}}
 details{{margin:8px 0}}
 summary{{cursor:pointer;padding:3px 0;font-weight:600}}
-pre{{background:{PANEL};border:1px solid {RULE};border-radius:4px;padding:10px 12px;margin:6px 0;overflow:auto;max-height:420px;font:12.5px/1.45 ui-monospace,Menlo,Consolas,monospace;white-space:pre-wrap;overflow-wrap:anywhere}}
+pre{{background:{PANEL};border:1px solid {RULE};border-radius:4px;padding:10px 12px;margin:6px 0;overflow:auto;max-height:420px;font:12.5px/1.45 ui-monospace,Menlo,Consolas,monospace;white-space:pre}}
 a:focus-visible,summary:focus-visible,pre:focus-visible{{outline:3px solid #0b5394;outline-offset:2px}}
 footer{{margin-top:48px;padding-bottom:32px;border-top:1px solid {RULE};padding-top:12px}}
 """  # noqa: E501 - a rule a line
@@ -92,6 +94,7 @@ svg .small{{font-size:11px;fill:{QUIET}}}
 .median{{fill:none;stroke:#2a6f97;stroke-width:2}}
 .t{{fill:none;stroke:{FAILED};stroke-width:1.5;stroke-dasharray:6 4}}
 .one{{fill:none;stroke-width:1.75}}
+svg.spark{{max-width:none}}
 .spark .l{{fill:none;stroke:#2a6f97;stroke-width:3;stroke-linejoin:round}}
 .spark .t{{stroke-width:2;stroke-dasharray:8 6}}
 .domains{{display:flex;flex-wrap:wrap;gap:14px 20px;align-items:flex-start}}
@@ -108,7 +111,7 @@ svg .small{{font-size:11px;fill:{QUIET}}}
 .charts{{display:grid;grid-template-columns:repeat(auto-fill,minmax(320px,1fr));gap:12px 20px}}
 .b-Failed,.b-ValidationFailed{{fill:{FAILED}}}.b-Succeeded{{fill:#2a6f97}}.b-Running{{fill:{RUNNING}}}
 .b-Pending{{fill:{PENDING}}}
-.a-failed{{fill:{FAILED}}}.a-ended{{fill:#9dbfd6}}.a-running{{fill:{RUNNING}}}
+.a-failed{{fill:{FAILED}}}.a-ended{{fill:#9dbfd6;stroke:#2a6f97}}.a-running{{fill:#cfcaf0;stroke:{RUNNING}}}
 .hide{{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}}
 """
 
@@ -117,11 +120,10 @@ _PRINT = f"""
 body{{font-size:10.5pt}}
 nav{{display:none}}
 main,header,footer{{max-width:none;padding:0}}
-pre{{max-height:none;overflow:visible}}
+pre{{max-height:none;overflow:visible;white-space:pre-wrap;overflow-wrap:anywhere}}
 thead{{display:table-header-group}}
 tr,figure,.domain,.tiles li{{break-inside:avoid}}
 h2,h3{{break-after:avoid}}
-.chunk{{content-visibility:visible}}
 a{{color:{INK};text-decoration:none}}
 *{{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 @page{{margin:14mm}}

@@ -13,7 +13,7 @@ from cli.run_view import ORDER, GroupView, RunView
 from sync_hooks.api.time import parse_rfc3339
 
 MOST_BARS = 40
-LABEL_WIDTH, BAR_WIDTH, BAR_HEIGHT = 250, 640, 18
+LABEL_WIDTH, BAR_WIDTH, BAR_HEIGHT = 150, 740, 18
 STEPS = 240  # places at which the number of groups is counted
 
 

@@ -55,9 +55,11 @@ def never_blank(release: Release) -> Iterator[None]:
 
     thread = threading.Thread(target=look)
     thread.start()
-    yield
-    done.set()
-    thread.join()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
     assert len(seen) == 1
     assert None not in seen
 

@@ -10,11 +10,12 @@ import base64
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from certs.authority import KeyPair
@@ -25,7 +26,7 @@ from certs.rotator import Rotator
 from certs.situation import Seen
 from tests.cluster import processes
 from tests.cluster.chart import servers
-from tests.cluster.chart.release import ASKED, CHART, NAME, Release
+from tests.cluster.chart.release import ASKED, CHART, CLUSTER_KINDS, INSTANCE, NAME, Release
 from tests.cluster.driver import Driver
 from webhook.profiles import ProfileInstaller
 
@@ -83,9 +84,11 @@ def kubelet(release: Release, folder: Path) -> Iterator[None]:
     bring()
     thread = threading.Thread(target=keep)
     thread.start()
-    yield
-    stop.set()
-    thread.join()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
 
 
 @contextmanager
@@ -102,50 +105,106 @@ def looking(rotator: Rotator) -> Iterator[None]:
 
     thread = threading.Thread(target=look)
     thread.start()
-    yield
-    stop.set()
-    thread.join()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
     assert trouble == []
 
 
-def test_runs_end_in_a_verdict_while_token_and_certificates_rotate(release3: Release, tmp_path: Path) -> None:
-    cluster = release3.cluster
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """A release whose pods this test plays."""
+
+    release: Release
+    rotator: Rotator
+    driver: Driver
+    port: int
+    """Where admission answers."""
+
+    def connect(self) -> None:
+        """Do what follows an installation: credentials are made, and the API server finds admission."""
+        self.rotator.look()
+        self.release.call_by_address(self.port)
+        self.release.cluster.eventually(self.release.admits)
+
+
+@pytest.fixture
+def installed(release3: Release, tmp_path: Path) -> Iterator[Installed]:
     release3.install("admission.replicas=0", "hooks.replicas=0")
     admission, hooks = processes.free_ports(2)
-    installed = release3.rotation(tmp_path / "pod")
-    names = installed.settings.names
-    pods = Pods(admission, hooks, names)
-    settings = replace(installed.settings, names=(*names, "127.0.0.1"), settle=timedelta(seconds=1))
-    rotator = replace(release3.rotator(tmp_path / "pod", replicas=pods), settings=settings)
+    settings = release3.rotation(tmp_path / "pod").settings
+    pods = Pods(admission, hooks, settings.names)
+    address = f"127.0.0.1:{hooks}"
+    known = replace(settings, names=(*settings.names, "127.0.0.1"), settle=timedelta(seconds=1))
+    rotator = replace(release3.rotator(tmp_path / "pod", replicas=pods), settings=known)
     rotator.look()
+    rights = {
+        "KUBECONFIG": str(release3.credentials("hooks", tmp_path)),
+        "WORKLOADRUN_TOKEN_FILE": str(tmp_path / "hooks" / "tokens"),
+    }
     with ExitStack() as stack:
         stack.enter_context(kubelet(release3, tmp_path / "hooks"))
-        rights = {
-            "KUBECONFIG": str(release3.credentials("hooks", tmp_path)),
-            "WORKLOADRUN_TOKEN_FILE": str(tmp_path / "hooks" / "tokens"),
-        }
         stack.enter_context(servers.serving(tmp_path / "pod", "admission", "admission", admission))
         stack.enter_context(servers.serving(tmp_path / "hooks", "hooks", "hooks", hooks, rights))
-        release3.call_by_address(admission)
-        cluster.eventually(release3.admits)
-        assert ProfileInstaller(rotator.api, CHART / "profiles").install()
-        addresses = {names[1]: f"127.0.0.1:{hooks}"}
-        driver = stack.enter_context(Driver(metacontroller(release3, tmp_path), addresses))
-        stack.enter_context(looking(rotator))
-        cluster.nodes("aws", "h100", 2)
-        cluster.run_for(2)
+        driver = stack.enter_context(Driver(metacontroller(release3, tmp_path), {settings.names[1]: address}))
+        found = Installed(release3, rotator, driver, admission)
+        found.connect()
+        release3.cluster.nodes("aws", "h100", 2)
+        yield found
+    release3.cluster.kubectl("delete", "clusterrolebinding", USER)
+
+
+def test_runs_end_in_a_verdict_while_token_and_certificates_rotate(installed: Installed) -> None:
+    release, cluster = installed.release, installed.release.cluster
+    assert ProfileInstaller(installed.rotator.api, CHART / "profiles").install()
+    cluster.run_for(2)
+    with looking(installed.rotator):
         cluster.apply({**ASKED, "metadata": {"name": "first"}})
         cluster.kubectl("annotate", "secret", f"{NAME}-tls", "cre.nvidia.com/rotate=now")
-        assert verdict(release3, "first") == "Passed"
-        cluster.eventually(lambda: rotated(rotator))
+        assert verdict(release, "first") == "Passed"
+        cluster.eventually(lambda: rotated(installed.rotator))
         cluster.apply({**ASKED, "metadata": {"name": "second"}})
-        assert verdict(release3, "second") == "Passed"
-        assert driver.traffic.calls > 0
-    refused = [event for event in cluster.kubectl.list("events") if event["reason"] == "SyncError"]
-    assert [
-        event["message"] for event in refused if "401" in event["message"] or "certificate" in event["message"]
-    ] == []
-    cluster.kubectl("delete", "clusterrolebinding", USER)
+        assert verdict(release, "second") == "Passed"
+    assert installed.driver.traffic.total > 0
+    texts = [event["message"] for event in cluster.kubectl.list("events") if event["reason"] == "SyncError"]
+    assert [text for text in texts if "401" in text or "certificate" in text] == []
+
+
+def test_a_run_survives_that_the_chart_goes_and_comes_again(installed: Installed) -> None:
+    release, cluster = installed.release, installed.release.cluster
+    cluster.run_for(20)
+    cluster.apply({**ASKED, "metadata": {"name": "survivor"}})
+    cluster.eventually(lambda: cluster.kubectl.list("trainjobs"))
+    release.uninstall()
+    cluster.eventually(lambda: not release.left())
+    assert cluster.condition("workloadrun", "survivor", "InProgress") == "True"
+    release.install("admission.replicas=0", "hooks.replicas=0")
+    installed.connect()
+    assert verdict(release, "survivor") == "Passed"
+
+
+@pytest.mark.parametrize("cascade", ["background", "foreground"])
+def test_a_run_that_nobody_looks_after_any_more_can_be_deleted(installed: Installed, cascade: str) -> None:
+    release, cluster = installed.release, installed.release.cluster
+    cluster.run_for(600)
+    cluster.apply({**ASKED, "metadata": {"name": "orphan"}})
+    cluster.eventually(lambda: cluster.kubectl.list("pods"))
+    release.uninstall()
+    cluster.kubectl("delete", "workloadrun", "orphan", f"--cascade={cascade}", "--timeout=60s")
+    kinds = "workflows.cre.nvidia.com,jobs.cre.nvidia.com,trainjobs,trainingruntimes,jobsets,pods"
+    cluster.eventually(lambda: not cluster.kubectl("get", kinds, "--output=name", "--ignore-not-found"))
+
+
+def test_a_namespace_goes_with_its_runs_and_the_chart_in_it(installed: Installed) -> None:
+    cluster = installed.release.cluster
+    cluster.run_for(600)
+    cluster.apply({**ASKED, "metadata": {"name": "doomed"}})
+    cluster.eventually(lambda: cluster.kubectl.list("pods"))
+    cluster.kubectl("delete", "namespace", cluster.namespace, "--timeout=90s")
+    cluster.kubectl("create", "namespace", cluster.namespace)  # for the fixtures to clean
+    cluster.kubectl("delete", CLUSTER_KINDS, "--selector", INSTANCE)
 
 
 def verdict(release: Release, name: str) -> str:

@@ -139,6 +139,7 @@ def test_a_restart_continues_the_sums_and_resets_nothing() -> None:
     assert running.condition("Complete") == {}
     assert running.condition("Measuring")["reason"] == "AttemptFailed"
     assert running.status["run"]["finished"] is True
+    assert "lastStepTimestamp" not in running.status, "the next attempt would seem to have stalled"
     version = running.version
     running.sync(275)
     assert running.version == version, "nothing changes while another attempt is waited for"
@@ -191,6 +192,17 @@ def test_a_restart_of_the_jobset_is_an_attempt_too() -> None:
     running.sync(420)
     assert running.status["interruptionCount"] == 1
     assert running.status["currentStep"] == 17
+    assert (running.status["run"]["workloadUID"], running.status["run"]["restart"]) == ("uid-w0", 1)
+
+
+def test_a_new_attempt_whose_log_is_not_there_yet_shows_no_step_of_the_old_one() -> None:
+    running = world()
+    running.sync(190)
+    running.job, running.jobset, running.pods = job(attempt=1), jobset(1, roles={"node": 2}, trainer="node"), ()
+    running.sync(260)
+    assert running.condition("Measuring")["reason"] == "PodNotFound"
+    assert "lastStepTimestamp" not in running.status
+    assert (running.status["highestStep"], running.status["lastCheckpointStep"]) == (15, 10)
 
 
 def test_a_job_that_fails_for_good_has_lost_what_was_not_saved() -> None:

@@ -7,6 +7,7 @@ from sync_hooks.planning.plan import RunIdentity
 from tests.support.runs import FRAMEWORKS
 from tests.support.shapes import SHAPES, plan_on
 
+
 def test_the_shapes_meet_every_row() -> None:
     every = {source for platform in (ANY_PLATFORM, *table_platforms()) for source, _ in rows_of(platform)}
     met = {
