@@ -8,11 +8,13 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from certs.api import Api, ApiError, Object
+from certs.inspection import Reason
 from certs.installation import Installation
 from certs.situation import Action, Decision
 
 COMPONENT = "workloadrun-certs"
 _UNEXPECTED = (Action.REPLACE, Action.RESTORE, Action.RESUME)
+"""Changes that a working installation never needs, unless what they replace was missing: so it begins."""
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +46,7 @@ def event(installation: Installation, secret: Object, decision: Decision, now: d
             "namespace": installation.namespace,
             "uid": uid,
         },
-        "type": "Warning" if decision.action in _UNEXPECTED else "Normal",
+        "type": "Warning" if _unexpected(decision) else "Normal",
         "reason": f"{decision.track}{decision.action}",
         "message": f"{decision.reason}: {decision.message}",
         "firstTimestamp": stamp,
@@ -52,3 +54,8 @@ def event(installation: Installation, secret: Object, decision: Decision, now: d
         "count": 1,
         "source": {"component": COMPONENT},
     }
+
+
+def _unexpected(decision: Decision) -> bool:
+    begins = decision.action is Action.REPLACE and decision.reason is Reason.MISSING
+    return decision.action in _UNEXPECTED and not begins

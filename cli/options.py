@@ -45,6 +45,19 @@ _CLUSTER = (
 )
 
 
+def file_argument(command: Command) -> Command:
+    """Add FILE and, as in kubectl, -f: `chosen_file` tells which of the two was given."""
+    option = click.option("-f", "--filename", metavar="FILE", default="", help="The same as FILE.")
+    return click.argument("file", metavar="FILE", required=False)(option(command))
+
+
+def chosen_file(file: str | None, filename: str) -> str:
+    """Return the file that was given one way or the other. Raises click's usage error for none and for both."""
+    if bool(file) == bool(filename):
+        raise click.UsageError("give one FILE; - is stdin")
+    return file or filename
+
+
 def output_option(*forms: str) -> Callable[[Command], Command]:
     """Add -o with these forms, the first one the default."""
     return click.option("-o", "--output", type=click.Choice(forms), default=forms[0], help="How to print.")

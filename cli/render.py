@@ -9,7 +9,7 @@ import yaml
 
 from cli.exits import DONE, FAILED
 from cli.inputs import print_refusal, print_warnings, read_nodes, read_run
-from cli.options import NODES_HELP
+from cli.options import NODES_HELP, chosen_file, file_argument
 from cli.output import print_json, print_note, print_text
 from cli.plan_view import lines, plan_view
 from cli.planning import nodes_of, plan_on
@@ -19,15 +19,15 @@ from sync_hooks.planning.trainjob import render_train_job
 
 
 @click.command(name="render")
-@click.argument("file", metavar="FILE")
+@file_argument
 @click.option("--nodes", required=True, metavar="NODES", help=NODES_HELP)
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="How to print.")
-def command(file: str, nodes: str, output: str) -> int:
+def command(file: str | None, filename: str, nodes: str, output: str) -> int:
     """Print every object that the WorkloadRun in FILE would create on NODES, first attempts only; - is stdin.
 
     The plan is told first, on stderr. Exits 0, or 1 if the run is refused or cannot be placed.
     """
-    given, inventory = read_run(file), read_nodes(nodes)
+    given, inventory = read_run(chosen_file(file, filename)), read_nodes(nodes)
     if not given.admitted.allowed:
         print_refusal(given, output)
         return FAILED

@@ -13,7 +13,16 @@ from cli.errors import CliError
 from cli.exits import DONE, FAILED
 from cli.following import follow_and_report, how_to_go_on
 from cli.inputs import DEFAULT_NAMESPACE, RunInput, print_refusal, print_warnings, read_nodes, read_run
-from cli.options import NODES_HELP, ClusterFlags, cluster_options, color_option, output_option, seconds_of
+from cli.options import (
+    NODES_HELP,
+    ClusterFlags,
+    chosen_file,
+    cluster_options,
+    color_option,
+    file_argument,
+    output_option,
+    seconds_of,
+)
 from cli.output import print_json, print_line, print_note
 from cli.parts import missing_parts, tell_missing
 from cli.planning import show_plan
@@ -22,8 +31,7 @@ from cli.reporting.formats import ALL
 
 
 @click.command(name="run")
-@click.argument("file", metavar="FILE", required=False)
-@click.option("-f", "--filename", metavar="FILE", default="", help="The same as FILE.")
+@file_argument
 @click.option("-w", "--wait", is_flag=True, help="Wait for the verdict and print the report.")
 @click.option(
     "--timeout", metavar="DURATION", default="", help="With --wait: wait no longer than this; the run goes on."
@@ -49,8 +57,7 @@ def command(
     Exits 0 once it is created. With --wait: 0 if it passed, 1 if it failed, 3 if it is incomplete, 4 if it has not
     ended within --timeout. 1 if it is refused, or with --dry-run if it cannot be placed.
     """
-    if bool(file) == bool(filename):
-        raise click.UsageError("give one FILE")
+    path = chosen_file(file, filename)
     if timeout and not wait:
         raise click.UsageError("--timeout is about --wait")
     if nodes and not dry_run:
@@ -59,7 +66,7 @@ def command(
     chosen = ClusterFlags(**flags)
     cluster = None if nodes else connect(chosen)
     namespace = cluster.namespace if cluster else chosen.namespace or DEFAULT_NAMESPACE
-    given = read_run(file or filename, namespace, named=dry_run)
+    given = read_run(path, namespace, named=dry_run)
     _check_namespace(given, chosen)
     if not given.admitted.allowed:
         print_refusal(given, output)

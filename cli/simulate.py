@@ -15,7 +15,7 @@ from cli.estimate import estimate, lines
 from cli.exits import FAILED, exit_of
 from cli.hooking import admission, hooks
 from cli.inputs import RunInput, print_refusal, print_warnings, read_nodes, read_run, read_scenario, shipped_profiles
-from cli.options import NODES_HELP, color_option, output_option, seconds_of
+from cli.options import NODES_HELP, chosen_file, color_option, file_argument, output_option, seconds_of
 from cli.output import print_json, printable
 from cli.progress import state_line
 from cli.reporting.formats import ALL
@@ -33,7 +33,7 @@ MOST_FOLLOWED = 20  # groups; of more, only the run's own progress is told
 
 
 @click.command(name="simulate")
-@click.argument("file", metavar="FILE")
+@file_argument
 @click.option("--nodes", required=True, metavar="NODES", help=NODES_HELP)
 @click.option("--scenario", metavar="FILE", help="What happens to which Jobs; without one all succeed.")
 @click.option("--run-time", default="60s", show_default=True, help="How long workloads run that no scenario is about.")
@@ -42,7 +42,8 @@ MOST_FOLLOWED = 20  # groups; of more, only the run's own progress is told
 @output_option(*ALL)
 @color_option
 def command(
-    file: str,
+    file: str | None,
+    filename: str,
     nodes: str,
     scenario: str | None,
     run_time: str,
@@ -56,7 +57,8 @@ def command(
     Exits 0 if it passed, 1 if it failed or is refused, 3 if it is incomplete, 4 if it has not ended by --until.
     """
     seconds, lasting = seconds_of("--until", until), seconds_of("--run-time", run_time)
-    given, inventory, played = read_run(file), read_nodes(nodes), read_scenario(scenario)
+    given, inventory = read_run(chosen_file(file, filename)), read_nodes(nodes)
+    played = read_scenario(scenario)
     if not given.admitted.allowed:
         print_refusal(given, output)
         return FAILED

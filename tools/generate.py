@@ -1,4 +1,4 @@
-"""Write what is made from the sources: CRDs, the reference pages, the platform table's, the table of official types.
+"""Write what is made from the sources: CRDs, the chart's LogProfiles, reference pages, the table of official types.
 
 Usage: generate.py [FOLDER]            write every file that differs, below FOLDER (default: this repository)
        generate.py --verify [FOLDER]   write nothing; name the files that are stale, and fail if there are any
@@ -25,6 +25,8 @@ from sync_hooks.api.model import GROUP  # noqa: E402
 
 HEADER = "# Made by tools/generate.py; change the sources, not this file.\n"
 CRDS = "charts/workloadrun/templates/crds"
+PROFILES = "charts/workloadrun/profiles"
+PROFILE_SOURCES = ROOT / "sync_hooks" / "measurements" / "profiles"
 TYPES = "sync_hooks/admission/official/types.yaml"
 
 
@@ -62,6 +64,8 @@ def generated() -> Mapping[str, str]:
             raise ValueError(f"{path} is larger than {MOST_BYTES} bytes")
         if "{{" in text:
             raise ValueError(f"{path} would be taken for a template")
+    for source in sorted(PROFILE_SOURCES.glob("*.yaml")):
+        files[f"{PROFILES}/{source.name}"] = HEADER + source.read_text("utf-8")
     files |= {f"docs/reference/{name}": text for name, text in {**pages(), FILE: page()}.items()}
     files[TYPES] = HEADER + types_yaml()
     return files
@@ -76,8 +80,9 @@ def _content(file: Path) -> str | None:
 
 
 def _leftovers(root: Path, wanted: Mapping[str, str]) -> list[str]:
-    """Find CRDs of kinds that are no more."""
-    found = (str(file.relative_to(root)) for file in sorted((root / CRDS).glob("*.yaml")))
+    """Find CRDs of kinds and copies of LogProfiles that are no more."""
+    files = (file for folder in (CRDS, PROFILES) for file in sorted((root / folder).glob("*.yaml")))
+    found = (str(file.relative_to(root)) for file in files)
     return [path for path in found if path not in wanted]
 
 

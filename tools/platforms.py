@@ -43,15 +43,15 @@ A platform without a section of its own (oci, forge) gets the rows of all platfo
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes a list of words on one line, as the data does."""
-
-    def represent_list(self, data: list[Any]) -> yaml.Node:
-        """Write a list; one of objects stays a column."""
-        plain = all(isinstance(item, str) for item in data)
-        return self.represent_sequence("tag:yaml.org,2002:seq", data, flow_style=plain)
+    """Writes a list of words as the data does, in one go."""
 
 
-_Dumper.add_representer(list, _Dumper.represent_list)
+def _listed(dumper: _Dumper, items: list[Any]) -> yaml.Node:
+    plain = all(isinstance(item, str) for item in items)
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=plain)
+
+
+_Dumper.add_representer(list, _listed)
 
 
 def page() -> str:

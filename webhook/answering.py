@@ -8,7 +8,7 @@ Metacontroller would repeat for ever.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -61,7 +61,7 @@ def answer(controller: str, hook: str, body: bytes, read: Reader, now: datetime)
     """Answer one hook call; raises KeyError for a hook that there is not, ValueError for a body that is no JSON."""
     function = HOOKS[controller, hook]
     try:
-        request = decode(body)
+        request = _with_status(decode(body))
     except msgspec.ValidationError as error:
         return _refuse(body, str(error), now)
     if request.parent.kind != PARENTS[controller]:
@@ -70,6 +70,13 @@ def answer(controller: str, hook: str, body: bytes, read: Reader, now: datetime)
     if isinstance(result, Busy):
         return HookResponse(429, _text(result.reason), result.retry_after)
     return HookResponse(200, _encode(request, result, hook), parent=request.parent, events=result.events)
+
+
+def _with_status(request: Request) -> Request:
+    """Give a parent that has no status yet an empty one: the hooks look at fields of it, not at whether it is there."""
+    if request.parent.status is not None:
+        return request
+    return replace(request, parent=msgspec.structs.replace(request.parent, status={}))
 
 
 def _ask(function: Hook, request: Request, read: Reader, now: datetime) -> Result | Busy:

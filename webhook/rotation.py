@@ -44,6 +44,26 @@ class Rotation:
     kubeconfig: str | None
 
 
+@dataclass(slots=True)
+class Attempt:
+    """A step that is done again and again: trouble with the API server is over at the next, and told once."""
+
+    step: Callable[[], bool]
+    _told: str = ""
+
+    def __call__(self) -> bool:
+        """Do the step and return its answer, or False where it did not come to an end."""
+        try:
+            answer = self.step()
+        except ApiError as error:
+            if str(error) != self._told:
+                log.warning("not done yet: %s", error)
+            self._told = str(error)
+            return False
+        self._told = ""
+        return answer
+
+
 def read_rotation(environment: Mapping[str, str]) -> Rotation:
     """Read the settings. Raises SettingsError."""
     source = environment.get("WORKLOADRUN_TLS_SOURCE", "own")
@@ -62,13 +82,12 @@ def read_rotation(environment: Mapping[str, str]) -> Rotation:
 
 def run(rotation: Rotation, api: Api, stop: threading.Event) -> None:
     """Look again and again until told to stop."""
-    installation = rotation.installation
-    replicas = ServiceReplicas(api, installation)
-    rotator = Rotator(api, installation, rotation.settings, replicas, clock=lambda: datetime.now(UTC))
-    profiles = ProfileInstaller(api, rotation.profiles)
+    replicas = ServiceReplicas(api, rotation.installation)
+    rotator = Rotator(api, rotation.installation, rotation.settings, replicas, clock=lambda: datetime.now(UTC))
+    look, install = Attempt(rotator.look), Attempt(ProfileInstaller(api, rotation.profiles).install)
     while not stop.is_set():
-        decided = _attempt(rotator.look)
-        _attempt(profiles.install)
+        decided = look()
+        install()
         stop.wait(min(SOON_SECONDS, rotation.interval) if decided else rotation.interval)
 
 
@@ -86,15 +105,6 @@ def main() -> None:
     ):  # process 1 of a container is not ended by them unless it asks for it
         signal.signal(number, lambda *_: stop.set())
     run(rotation, ClusterApi(rotation.kubeconfig), stop)
-
-
-def _attempt(step: Callable[[], bool]) -> bool:
-    """Do a step and return its answer; trouble with the API server is a line in the log, and over at the next look."""
-    try:
-        return step()
-    except ApiError as error:
-        log.warning("not done yet: %s", error)
-        return False
 
 
 def _installation(environment: Mapping[str, str], *, own: bool) -> Installation:

@@ -6,7 +6,7 @@ skipped ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from datetime import datetime
 from xml.etree import ElementTree
 
@@ -16,6 +16,7 @@ from cli.reporting import wording
 from cli.run_view import GroupView, RunView
 
 MOST_LOG_LINES = 50
+UNKNOWN_TIME = "1970-01-01T00:00:00Z"
 BAD_NODES = (FAILED, INCONCLUSIVE, EXCLUDED)
 
 Element = ElementTree.Element
@@ -24,45 +25,51 @@ Element = ElementTree.Element
 def junit(run: RunView, now: datetime) -> str:
     """Write the XML document; ``now`` is the end of groups that still run."""
     name = f"{run.namespace}/{run.name}"
-    suites = [_suite("run", [_verdict(run, name, now)], run.created)]
+    suites = [("run", [_verdict(run, name)], _run_output(run, now))]
     for iteration in sorted({group.key.iteration for group in run.groups}):
         groups = [group for group in run.groups if group.key.iteration == iteration and not group.superseded]
-        suites.append(_suite(f"iteration {iteration}", [_group(group, name, now) for group in groups], run.created))
+        cases = [_group(group, name, now) for group in groups]
+        suites.append((f"iteration {iteration}", cases, [line for group in groups for line in _group_output(group)]))
     bad = [node for node in run.nodes if node.state in BAD_NODES]
     if bad:
-        suites.append(_suite("nodes", [_node(node, name) for node in bad], run.created))
-    root = Element("testsuites", {"name": _clean(name), **_totals(suites)})
-    root.extend(suites)
+        suites.append(("nodes", [_node(node, name) for node in bad], [f"{len(run.nodes)} nodes were targeted"]))
+    root = Element("testsuites")
+    for number, (title, cases, output) in enumerate(suites):
+        root.append(_suite(number, title, name, cases, output, run.created))
     ElementTree.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
 
 
-def _suite(name: str, cases: list[Element], created: str) -> Element:
+def _suite(number: int, title: str, package: str, cases: list[Element], output: list[str], created: str) -> Element:
+    """Write a suite in the strictest of the forms that readers of JUnit know: everything it may have is there."""
     counted = {
         "tests": len(cases),
         "failures": sum(case.find("failure") is not None for case in cases),
         "errors": sum(case.find("error") is not None for case in cases),
         "skipped": sum(case.find("skipped") is not None for case in cases),
     }
-    seconds = sum(float(case.get("time", "0")) for case in cases)
-    stamp = {"timestamp": created.removesuffix("Z")} if created else {}  # readers expect no zone
-    suite = Element("testsuite", {"name": name, **{k: str(v) for k, v in counted.items()}, "time": f"{seconds:.3f}"})
-    suite.attrib.update(stamp)
+    attributes = {
+        "name": title,
+        "package": _clean(package),
+        "id": str(number),
+        "hostname": "localhost",  # what the form asks for where it is no host that runs tests
+        "timestamp": (created or UNKNOWN_TIME).removesuffix("Z"),  # it takes no zone
+        **{key: str(count) for key, count in counted.items()},
+        "time": f"{sum(float(case.get('time', '0')) for case in cases):.3f}",
+    }
+    suite = Element("testsuite", attributes)
+    ElementTree.SubElement(suite, "properties")
     suite.extend(cases)
+    ElementTree.SubElement(suite, "system-out").text = _clean("\n".join(output))
+    ElementTree.SubElement(suite, "system-err")
     return suite
-
-
-def _totals(suites: Iterable[Element]) -> dict[str, str]:
-    listed = list(suites)
-    summed = {key: str(sum(int(one.get(key, "0")) for one in listed)) for key in ("tests", "failures", "errors")}
-    return {**summed, "time": f"{sum(float(one.get('time', '0')) for one in listed):.3f}"}
 
 
 def _case(name: str, parent: str, seconds: float) -> Element:
     return Element("testcase", {"name": _clean(name), "classname": _clean(parent), "time": f"{seconds:.3f}"})
 
 
-def _verdict(run: RunView, name: str, now: datetime) -> Element:
+def _verdict(run: RunView, name: str) -> Element:
     case = _case("verdict", name, 0)
     reasons = "\n".join(run.status.get("verdictReasons") or ())
     if run.verdict == "Failed":
@@ -70,9 +77,13 @@ def _verdict(run: RunView, name: str, now: datetime) -> Element:
     elif run.verdict != "Passed":
         word = wording.verdict_of(run)
         _add(case, "error", word, f"the run is {word}", reasons or "\n".join(wording.facts(run.status)))
-    unknown = [f"not known: {note}" for note in run.notes]
-    _output(case, [f"written {now:%Y-%m-%dT%H:%M:%SZ}", *wording.results(run.status.get("results") or {}), *unknown])
     return case
+
+
+def _run_output(run: RunView, now: datetime) -> list[str]:
+    unknown = [f"not known: {note}" for note in run.notes]
+    found = wording.results(run.status.get("results") or {})
+    return [f"written {now:%Y-%m-%dT%H:%M:%SZ}", *wording.facts(run.status), *found, *unknown]
 
 
 def _group(group: GroupView, name: str, now: datetime) -> Element:
@@ -82,9 +93,13 @@ def _group(group: GroupView, name: str, now: datetime) -> Element:
         _add(case, "failure", group.reason or group.state, group.detail, _log(group))
     elif group.state != "Succeeded":
         _add(case, "skipped", group.reason or group.state, group.detail or f"the group is {group.state}")
-    lines = [f"{wording.LABELS.get(key, key)}: {value:g}" for key, value in sorted(group.figures.items())]
-    _output(case, [*lines, *(f"not measured: {text}" for text in group.unmeasured), f"nodes: {', '.join(group.nodes)}"])
     return case
+
+
+def _group_output(group: GroupView) -> Iterator[str]:
+    figures = [f"{wording.LABELS.get(key, key)}: {value:g}" for key, value in sorted(group.figures.items())]
+    unmeasured = [f"not measured: {text}" for text in group.unmeasured]
+    yield f"{group.label}: {', '.join([group.state, *figures, *unmeasured])}; nodes {', '.join(group.nodes)}"
 
 
 def _node(node: NodeView, name: str) -> Element:
@@ -105,10 +120,6 @@ def _add(case: Element, kind: str, type_: str, message: str, text: str = "") -> 
     attributes = {"message": _clean(message)} | ({"type": _clean(type_)} if kind != "skipped" else {})
     found = ElementTree.SubElement(case, kind, attributes)
     found.text = _clean(text) or None
-
-
-def _output(case: Element, lines: list[str]) -> None:
-    ElementTree.SubElement(case, "system-out").text = _clean("\n".join(lines))
 
 
 def _clean(text: str) -> str:

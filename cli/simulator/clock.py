@@ -90,27 +90,22 @@ class VirtualClock:
         """Keep the count of busy actions true when a timer is cancelled."""
         self._busy -= not timer.idle
 
-    def next_time(self) -> float | None:
-        """When the next action is due; None when nothing is scheduled."""
-        while self._heap and self._heap[0][2].action is None:
-            heapq.heappop(self._heap)
-        return self._heap[0][0] if self._heap else None
-
-    def step(self) -> bool:
-        """Jump to the next action and do it; False when there is none."""
-        if self.next_time() is None:
-            return False
-        when, _, timer = heapq.heappop(self._heap)
-        action, timer.action = timer.action, None
-        self._busy -= not timer.idle
-        self.time = when
-        if action is not None:
-            action()
-        return True
+    def step(self, until: float = math.inf) -> bool:
+        """Jump to the next action and do it; False when there is none until that time."""
+        heap = self._heap
+        while heap and (heap[0][0] <= until or heap[0][2].action is None):
+            when, _, timer = heapq.heappop(heap)
+            action, timer.action = timer.action, None
+            if action is not None:  # else it was cancelled
+                self._busy -= not timer.idle
+                self.time = when
+                action()
+                return True
+        return False
 
     def advance(self, seconds: float) -> None:
         """Do everything due within ``seconds`` and end up exactly there."""
         end = self.time + seconds
-        while (due := self.next_time()) is not None and due <= end:
-            self.step()
+        while self.step(end):
+            pass
         self.time = end

@@ -132,11 +132,9 @@ class Simulation:
                     return "done"
             if self.clock.busy == 0:
                 return "idle"
-            due = self.clock.next_time()
-            if due is None or due > until:
+            if not self.clock.step(until):
                 self.clock.advance(max(0.0, until - self.clock.time))
                 return "until"
-            self.clock.step()
             if self.metacontroller.traffic.total > most_calls:
                 raise HotLoop(self._busiest())
 

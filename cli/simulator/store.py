@@ -14,7 +14,7 @@ from typing import Literal
 
 from cli.simulator import metadata, rules
 from cli.simulator.entry import Change, Entry, Object
-from cli.simulator.errors import AlreadyExists, ApiError, Conflict, NotFound
+from cli.simulator.errors import AlreadyExists, Conflict, NotFound
 from cli.simulator.kinds import Discovery, Kind
 from cli.simulator.tables import Owners, Table
 from cli.simulator.tally import Tally
@@ -238,6 +238,3 @@ def _grace_seconds(entry: Entry) -> int:
         return 0
     grace: int = entry.obj["spec"].get("terminationGracePeriodSeconds", POD_GRACE_SECONDS)
     return grace
-
-
-__all__ = ["Admission", "ApiError", "Propagation", "Store", "Watcher"]

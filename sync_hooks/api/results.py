@@ -57,6 +57,17 @@ class WorstGroup(ApiModel):
     """Its nodes, the first ones."""
 
 
+class OutlierGroup(ApiModel):
+    """A group that stands apart from the others."""
+
+    group: Int32
+    """Number of the group."""
+    value: Float
+    """Its value; of several iterations the one furthest from the median."""
+    nodes: list[str]
+    """Its nodes, the first ones."""
+
+
 class Distribution(ApiModel):
     """A measured value over the groups of all iterations."""
 
@@ -68,6 +79,9 @@ class Distribution(ApiModel):
     """Largest value."""
     worst: WorstGroup | None = None
     """Group with the worst value."""
+    outliers: list[OutlierGroup] | None = None
+    """Groups further from the median than 3.5 scaled median absolute deviations and 5 % of it, furthest first, the
+    first ones; only where five groups or more were measured. They do not change the verdict."""
 
 
 class Results(ApiModel):

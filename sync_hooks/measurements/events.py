@@ -7,9 +7,9 @@ cannot be both. Only the start claims nothing: a framework's banner may match mo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
+from typing import NamedTuple
 
 from sync_hooks.measurements.clock import event_time
 from sync_hooks.measurements.pattern import Hit, hits, matches
@@ -29,16 +29,14 @@ _MOST_START_TRIES = 1000  # matches without a usable time; more would only cost 
 _LONGEST_MICROSECONDS = 10**13  # about four months; a longer step or save is a misread number
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """One line that means something. ``kind`` is the pattern's field name."""
 
     kind: str
     hit: Hit
 
 
-@dataclass(frozen=True, slots=True)
-class StepLine:
+class StepLine(NamedTuple):
     """A training step as printed. ``timing`` is the time of one step in microseconds, ``tflops`` in millionths."""
 
     step: int
@@ -86,7 +84,7 @@ def step_line(event: Event, profile: CompiledProfile) -> StepLine | None:
 
 def duration_of(event: Event, profile: CompiledProfile, group: str) -> int | None:
     """Read a captured duration in microseconds."""
-    value = event.hit.number(group)
+    value = event.hit.number(group) if group in event.hit.groups else None
     if value is None or value < 0:
         return None
     micros = value * profile.units[event.kind, group]

@@ -10,9 +10,9 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from sync_hooks.measurements.stamp import text_start
+from sync_hooks.measurements.stamp import LONGEST_STAMP, text_start
 
 _STAMP = r"(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d) ?)?"
 _WHOLE_LOG_ANCHOR = re.compile(r"(?<!\\)(?:\\\\)*\\[Az]|\(\?[a-zA-Z]*-[a-zA-Z]*m")
@@ -31,8 +31,7 @@ class Pattern:
     groups: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):  # there is one for every step of a log, and a tuple is made four times as fast as a dataclass
     """The first match in a line. ``start`` and ``end`` are the line's own, timestamp included, line feed not."""
 
     lines: bytes
@@ -53,7 +52,9 @@ class Hit:
     def integer(self, name: str) -> int | None:
         """Return a captured whole number."""
         text = self.text(name)
-        if text is not None and text.isdigit() and len(text) <= _MOST_DIGITS:
+        if text is None:
+            return None
+        if text.isdigit() and len(text) <= _MOST_DIGITS:
             return int(text)
         value = number_of(text)
         return int(value) if value is not None and value.is_integer() and abs(value) < 10**_MOST_DIGITS else None
@@ -72,7 +73,7 @@ def number_of(text: bytes | None) -> float | None:
     if text is None or b"_" in text:  # Python's float takes 1_0
         return None
     try:
-        value = float(text.replace(b",", b""))
+        value = float(text.replace(b",", b"") if b"," in text else text)
     except ValueError:
         return None
     return value if math.isfinite(value) else None
@@ -110,9 +111,10 @@ def hits(pattern: Pattern, lines: bytes) -> Iterator[Hit]:
             return
         end = lines.find(b"\n", behind)
         end = size if end < 0 else end
-        text, origin = text_start(lines, begin), 0
-        if prefilter is not None or first < text:
-            spans, origin = regex.Match(anywhere, lines[text:end], 0, end - text), text
+        origin = 0
+        if prefilter is not None or (first - begin < LONGEST_STAMP and first < text_start(lines, begin)):
+            origin = text_start(lines, begin)
+            spans = regex.Match(anywhere, lines[origin:end], 0, end - origin)
         if spans[0][0] >= 0:
             yield Hit(lines, begin, end, spans, origin, pattern.groups)
         position = end + 1

@@ -6,6 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta, timezone
 
 _STAMP = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)(?=[ \n]|$)")
+LONGEST_STAMP = len("2026-01-01T00:00:00.000000000+00:00 ")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = 1_000_000_000  # nanoseconds
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from sync_hooks.api.results import Distribution, Results, WorstGroup
+from sync_hooks.api.results import Distribution, OutlierGroup, Results, WorstGroup
 from sync_hooks.planning.plan import Plan
 from sync_hooks.report.iteration import IterationResult
+from sync_hooks.report.outliers import outliers
 
 FIGURES = ("busBandwidthGBps", "algBandwidthGBps", "goodputRatio", "avgTFLOPsPerGPU", "avgStepTimeSec")
 SMALLER_IS_BETTER = frozenset({"avgStepTimeSec"})
 MOST_NODES = 32  # of the worst group; the plan has them all
+MOST_OUTLIERS = 10  # of a figure, with few of their nodes: a status stays small
+MOST_OUTLIER_NODES = 8
 
 
 def results_of(plan: Plan, results: Sequence[IterationResult]) -> Results | None:
@@ -37,4 +40,9 @@ def _distribution(plan: Plan, results: Sequence[IterationResult], figure: str) -
         median=round(median(value for value, _ in values), 6),
         max=high[0],
         worst=WorstGroup(group=worst[1], nodes=list(plan.groups[worst[1]].nodes[:MOST_NODES])),
+        outliers=[_outlier(plan, value, group) for value, group in outliers(values)[:MOST_OUTLIERS]] or None,
     )
+
+
+def _outlier(plan: Plan, value: float, group: int) -> OutlierGroup:
+    return OutlierGroup(group=group, value=value, nodes=list(plan.groups[group].nodes[:MOST_OUTLIER_NODES]))

@@ -82,7 +82,10 @@ while :; do
     error="the name of the launcher does not resolve"
   fi
   [ -n "$still" ] || exit 0
-  in_time || fail "no answer from$still: $error (does a network policy close port 22?)"
+  in_time || {{
+    for host in $still; do echo "no answer from host $host" >&2; done
+    fail "no answer from$still: $error (does a network policy close port 22?)"
+  }}
   round=$((round + 1))
   if [ $((round % {REPORT_ROUNDS})) -eq 0 ]; then echo "waiting for$still: $error"; fi
   sleep {WAIT_ROUND_SECONDS}

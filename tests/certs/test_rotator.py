@@ -94,8 +94,8 @@ def test_decisions_are_told_as_events_about_the_secret() -> None:
     api = cluster()
     rotator(api).look()
     assert [(event["reason"], event["type"], event["message"]) for event in api.posted] == [
-        ("CertificatesReplaced", "Warning", "Missing: there is no CA"),
-        ("TokenReplaced", "Warning", "Missing: there is no usable token"),
+        ("CertificatesReplaced", "Normal", "Missing: there is no CA"),
+        ("TokenReplaced", "Normal", "Missing: there is no usable token"),
     ]
     assert {event["involvedObject"]["uid"] for event in api.posted} == {"uid-secret"}
 
@@ -175,6 +175,13 @@ def test_garbage_is_replaced_by_new_ones_after_a_restart(tmp_path: Path) -> None
     made = stored(api).certificates
     assert set(bundles(api)) == {made.authority.certificate}  # type: ignore[union-attr]
     assert files.stored(tmp_path) == made.serving
+
+
+def test_what_a_working_installation_never_needs_is_a_warning() -> None:
+    api = cluster()
+    api.store(INSTALLATION.secret_path, secret({"ca.crt": b"garbage"}))
+    rotator(api).look()
+    assert next((event["reason"], event["type"]) for event in api.posted) == ("CertificatesReplaced", "Warning")
 
 
 def test_a_file_of_tokens_that_somebody_edited_is_put_right(caplog: pytest.LogCaptureFixture) -> None:

@@ -52,6 +52,8 @@ class Served:
     """Resources that the user has no right to, whatever the verb."""
     absent: set[str] = field(default_factory=set)
     """API groups that are not served."""
+    steps: int = 1
+    """How much virtual time a look at a run is worth, in steps of `STEP_SECONDS`."""
     drops: int = 0
     """How many of the next requests get no answer."""
     answers: dict[str, tuple[int, dict[str, Any]]] = field(default_factory=dict)
@@ -114,7 +116,7 @@ class Served:
             return self._create(kind, body, dry_run="dryRun" in query)
         if name is None:
             return 200, self._list(kind, namespace, query, accept)
-        if kind.kind == "WorkloadRun":
+        for _ in range(self.steps if kind.kind == "WorkloadRun" else 0):
             self.advance()
         entry = self.store.get(kind.api_version, kind.kind, namespace or "", name)
         if method == "DELETE":

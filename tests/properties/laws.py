@@ -10,6 +10,7 @@ from typing import Any
 
 from cli.simulator.entry import Change, Entry, Object
 from cli.simulator.kinds import CORE, CRE, TRAINER
+from cli.simulator.store import Store
 from sync_hooks.api.conditions import EXCLUSIVE
 from sync_hooks.api.job import JobStatus
 from sync_hooks.api.model import ApiModel
@@ -163,11 +164,21 @@ def _check_coverage(performance: Performance, status: Object, workflow: Object, 
 def check_rest(performance: Performance) -> None:
     """Check that the end is an end: asked again, the hooks change nothing and ask for nothing more."""
     store, metacontroller = performance.store, performance.simulation.metacontroller
-    version, calls = store.version, metacontroller.traffic.total
+    versions, calls = _versions(store), metacontroller.traffic.total
     for name in metacontroller.controllers:
         metacontroller._running[name].controller.resync()  # noqa: SLF001 - no other way to make time pass for it alone
     performance.simulation.run(performance.clock.time + 100, most_calls=calls + 10_000)
-    assert store.version == version, "the end is no fixed point"
+    after = _versions(store)
+    changed = sorted(name for name in versions.keys() | after.keys() if versions.get(name) != after.get(name))
+    assert not changed, f"the end is no fixed point: {changed}"
+
+
+def _versions(store: Store) -> dict[str, int]:
+    return {
+        f"{kind} {entry.name}": entry.version
+        for api_version, kind in OURS
+        for entry in store.select(api_version, kind, NAMESPACE)
+    }
 
 
 def check_traffic(performance: Performance, laws: Laws, *, slack: int = 1) -> None:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from cli.reporting import wording
 from cli.reporting.html import style
-from cli.reporting.html.bounds import bounds, threshold
+from cli.reporting.html.bounds import threshold
 from cli.reporting.html.chart import (
     LEFT,
-    TOP,
     Frame,
     base_line,
     legend,
@@ -20,48 +18,19 @@ from cli.reporting.html.chart import (
     swatch,
     value_axis,
 )
+from cli.reporting.html.curves import FIGURE, Curves, group_name, slowest_by_size, spread_of
 from cli.reporting.html.markup import Markup, join, number, tag
-from cli.run_view import GroupView, RunView, worst_first
+from cli.reporting.html.table import number as number_cell
+from cli.reporting.html.table import row, table
+from cli.run_view import GroupView, RunView
 
-FIGURE = "busBandwidthGBps"
 MOST_LINES = len(style.LINES)
 MOST_CHARTS = 24
-HEADROOM = 1.08
 SPARK_WIDTH, SPARK_HEIGHT = 280, 60  # drawn at half that size
 
 
-@dataclass(frozen=True, slots=True)
-class Curves:
-    """Bus bandwidth in GB/s of every group that was measured, on one axis of message sizes."""
-
-    groups: tuple[GroupView, ...]
-    """The worst first."""
-    sizes: tuple[int, ...]
-    """Message sizes in bytes, ascending."""
-    limits: tuple[float, ...]
-    most: float
-    """Upper end of the vertical axis."""
-
-    def line(self, group: GroupView) -> list[tuple[float, float]]:
-        """Return a group's curve: place of the size on the axis, bandwidth."""
-        place = {size: index for index, size in enumerate(self.sizes)}
-        rows = group.bandwidth.results if group.bandwidth else ()
-        return sorted((float(place[row.size_bytes]), row.bus) for row in rows)
-
-
-def curves_of(run: RunView) -> Curves | None:
-    """Gather the curves; None where no group has any."""
-    measured = [group for group in worst_first(run.groups, FIGURE) if group.bandwidth and group.bandwidth.results]
-    if not measured:
-        return None
-    rows = [row for group in measured if group.bandwidth for row in group.bandwidth.results]
-    limits = bounds(run.spec, FIGURE)
-    most = max([*(row.bus for row in rows), *limits]) * HEADROOM
-    return Curves(tuple(measured), tuple(sorted({row.size_bytes for row in rows})), limits, most or 1.0)
-
-
 def bandwidth(run: RunView, curves: Curves) -> Markup:
-    """Write the section: all groups in one chart and as a table, then the worst ones in a chart each."""
+    """Write the section: all groups in one chart and as a table, then the slowest ones in a chart each."""
     shown = curves.groups[:MOST_CHARTS]
     told = (
         "each group" if len(shown) == len(curves.groups) else f"the {len(shown)} worst of {len(curves.groups)} groups"
@@ -100,7 +69,7 @@ def _spark_y(value: float, curves: Curves) -> float:
 
 def _overview(curves: Curves) -> Markup:
     frame = Frame(1000, 340, len(curves.sizes) - 1, curves.most, right=120)
-    spread = _spread(curves)
+    spread = spread_of(curves)
     places = range(len(curves.sizes))
     outer = [(float(x), spread[x][0]) for x in places] + [(float(x), spread[x][4]) for x in reversed(places)]
     inner = [(float(x), spread[x][1]) for x in places] + [(float(x), spread[x][3]) for x in reversed(places)]
@@ -116,7 +85,7 @@ def _overview(curves: Curves) -> Markup:
         _limits(frame, curves),
     ]
     named = [
-        (_stroke(colour), f"{_name(group)} ({wording.span(group.nodes)})")
+        (_stroke(colour), f"{group_name(group)} ({wording.span(group.nodes)})")
         for group, colour in zip(lines, style.LINES, strict=False)
     ]
     bands = [
@@ -125,22 +94,8 @@ def _overview(curves: Curves) -> Markup:
         (_stroke("#2a6f97"), "median of all groups"),
     ]
     label = f"Bus bandwidth by message size of {len(curves.groups)} groups; the table below has the numbers"
-    caption = tag("figcaption", "All groups by message size; single lines are the worst groups.")
+    caption = tag("figcaption", "All groups by message size; single lines are the slowest groups.")
     return tag("figure", caption, legend([*(bands if many else []), *named]), picture(frame, label, content))
-
-
-def _spread(curves: Curves) -> list[tuple[float, float, float, float, float]]:
-    """Return lowest, 10 %, median, 90 % and highest value of each size."""
-    by_size: dict[int, list[float]] = {size: [] for size in curves.sizes}
-    for group in curves.groups:
-        for row in group.bandwidth.results if group.bandwidth else ():
-            by_size[row.size_bytes].append(row.bus)
-    return [_quantiles(sorted(values)) for values in by_size.values()]
-
-
-def _quantiles(ordered: Sequence[float]) -> tuple[float, float, float, float, float]:
-    last = len(ordered) - 1
-    return (ordered[0], ordered[round(last * 0.1)], ordered[round(last * 0.5)], ordered[round(last * 0.9)], ordered[-1])
 
 
 def _line(frame: Frame, group: GroupView, curves: Curves, colour: str) -> Markup:
@@ -169,10 +124,6 @@ def _stroke(colour: str) -> Markup:
     return tag("svg", line, width=18, height=14, aria_hidden="true")
 
 
-def _name(group: GroupView) -> str:
-    return group.label + (f", iteration {group.key.iteration}" if group.key.iteration > 1 else "")
-
-
 def _single(group: GroupView, curves: Curves) -> Markup:
     frame = Frame(340, 190, len(curves.sizes) - 1, curves.most)
     limits = [
@@ -188,36 +139,16 @@ def _single(group: GroupView, curves: Curves) -> Markup:
     ]
     peak = group.figures.get(FIGURE)
     figure = f"{peak:.4g} GB/s" if peak is not None else "not final"
-    words = f"{_name(group)}: {group.state}, {figure}"
+    words = f"{group_name(group)}: {group.state}, {figure}"
     return tag("figure", tag("figcaption", words, tag("br"), wording.span(group.nodes)), picture(frame, words, content))
 
 
 def _table(curves: Curves) -> Markup:
-    spread = _spread(curves)
-    worst = _worst_by_size(curves)
+    slowest = slowest_by_size(curves)
     rows = [
-        tag(
-            "tr",
-            tag("th", size_text(size), scope="row"),
-            [tag("td", f"{value:.2f}", class_="num") for value in values],
-            tag("td", worst.get(size, "")),
-        )
-        for size, values in zip(curves.sizes, spread, strict=True)
+        row(size_text(size), [number_cell(f"{value:.2f}") for value in values], tag("td", slowest.get(size, "")))
+        for size, values in zip(curves.sizes, spread_of(curves), strict=True)
     ]
-    headings = ("message size", "lowest", "10 %", "median", "90 %", "highest", "lowest in")
-    classes = ("", *["num"] * 5, "")
-    head = tag("tr", [tag("th", one, scope="col", class_=c or None) for one, c in zip(headings, classes, strict=True)])
-    table = tag("table", tag("caption", "Bus bandwidth in GB/s"), tag("thead", head), tag("tbody", rows))
-    return tag("details", tag("summary", "The chart as a table"), table)
-
-
-def _worst_by_size(curves: Curves) -> Mapping[int, str]:
-    lowest: dict[int, tuple[float, str]] = {}
-    for group in curves.groups:
-        for row in group.bandwidth.results if group.bandwidth else ():
-            if row.size_bytes not in lowest or row.bus < lowest[row.size_bytes][0]:
-                lowest[row.size_bytes] = (row.bus, _name(group))
-    return {size: name for size, (_, name) in lowest.items()}
-
-
-__all__ = ["TOP", "Curves", "bandwidth", "curves_of", "sparkline"]
+    numbers = [(word, "num") for word in ("lowest", "10 %", "median", "90 %", "highest")]
+    written = table(["message size", *numbers, "lowest in"], rows, "Bus bandwidth in GB/s")
+    return tag("details", tag("summary", "The chart as a table"), written)

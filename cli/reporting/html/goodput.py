@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from cli.reporting import wording
 from cli.reporting.html.chart import Frame, legend, picture, swatch
 from cli.reporting.html.markup import Markup, join, tag
+from cli.reporting.html.table import number, row, table
 from cli.run_objects import GoodputReport
-from cli.run_view import GroupView, RunView, worst_first
+from cli.run_view import GroupView, RunView
 
-FIGURE = "goodputRatio"
 MOST_BARS = 40
 LABEL_WIDTH, BAR_WIDTH, BAR_HEIGHT = 150, 740, 22
 TERMS = (
@@ -24,9 +24,8 @@ TERMS = (
 
 def goodput(run: RunView) -> Markup | None:
     """Write the section; None where nothing was measured."""
-    measured = [
-        group for group in worst_first(run.groups, FIGURE) if group.goodput and group.goodput.result is not None
-    ]
+    found = [group for group in run.groups if _ratio(group) is not None and not group.superseded]
+    measured = sorted(found, key=lambda group: (_ratio(group) or 0.0, group.key))
     if not measured:
         return None
     shown = measured[:MOST_BARS]
@@ -41,6 +40,10 @@ def goodput(run: RunView) -> Markup | None:
         _bars(measured, shown),
         _table(shown),
     )
+
+
+def _ratio(group: GroupView) -> float | None:
+    return group.goodput.result if group.goodput else None
 
 
 def terms(report: GoodputReport) -> dict[str, float]:
@@ -77,7 +80,7 @@ def _bar(index: int, name: str, parts: dict[str, float], group: GroupView | None
             boxes.append(tag("rect", title, class_=f"g-{key}", x=left, y=y + 3, width=width, height=BAR_HEIGHT - 6))
         left += width
     with_resources = total - parts.get("reschedule", 0.0)
-    ratio = group.figures.get(FIGURE, group.goodput.result or 0.0) if group and group.goodput else None
+    ratio = _ratio(group) if group else None
     shown = ratio if ratio is not None else parts["productive"] / (with_resources or 1.0)
     label = tag("text", name, x=LABEL_WIDTH - 8, y=y + 15, text_anchor="end")
     return join(label, boxes, tag("text", f"{shown:.1%}", x=LABEL_WIDTH + BAR_WIDTH + 8, y=y + 15))
@@ -89,21 +92,17 @@ def _name(group: GroupView) -> str:
 
 
 def _table(groups: Sequence[GroupView]) -> Markup:
-    headings = ("group", "goodput", *(word for _, word in TERMS), "interruptions", "steps")
-    rows = []
-    for group in groups:
-        report = group.goodput
-        if report is None or report.result is None:
-            continue
-        parts = terms(report)
-        cells = [
-            f"{report.result:.4f}",
-            *(wording.span_of_time(parts[key]) for key, _ in TERMS),
-            str(report.interruption_count),
-            str(report.highest_step if report.highest_step is not None else "-"),
-        ]
-        name = tag("th", f"{_name(group)} ({wording.span(group.nodes)})", scope="row")
-        rows.append(tag("tr", name, [tag("td", cell, class_="num") for cell in cells]))
-    head = tag("tr", [tag("th", one, scope="col", class_=None if one == "group" else "num") for one in headings])
-    table = tag("table", tag("thead", head), tag("tbody", rows))
-    return tag("details", tag("summary", "The bars as a table"), table)
+    numbers = [(word, "num") for word in ("goodput", *(word for _, word in TERMS), "interruptions", "steps")]
+    rows = [_row(group, group.goodput) for group in groups if group.goodput is not None]
+    return tag("details", tag("summary", "The bars as a table"), table(["group", *numbers], rows))
+
+
+def _row(group: GroupView, report: GoodputReport) -> Markup:
+    parts = terms(report)
+    cells = [
+        f"{report.result:.4f}" if report.result is not None else "-",
+        *(wording.span_of_time(parts[key]) for key, _ in TERMS),
+        str(report.interruption_count),
+        str(report.highest_step if report.highest_step is not None else "-"),
+    ]
+    return row(f"{_name(group)} ({wording.span(group.nodes)})", [number(cell) for cell in cells])

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from cli.reporting import wording
-from cli.reporting.html.bandwidth import Curves, sparkline
+from cli.reporting.html.bandwidth import sparkline
+from cli.reporting.html.curves import Curves
 from cli.reporting.html.markup import Markup, join, tag
+from cli.reporting.html.table import Heading, number, row, table
 from cli.run_view import FIGURES, GroupView, RunView, worst_first
 
 ROWS = 100  # of one table: more would make the page slow to scroll and a print endless
@@ -38,33 +40,31 @@ def _table(
     run: RunView, shown: Sequence[GroupView], figures: Sequence[str], curves: Curves | None, now: datetime
 ) -> Markup:
     several = run.iterations > 1
-    headings = [
+    headings: list[Heading] = [
+        "group",
         *([("iteration", "num")] if several else []),
-        ("group", ""),
-        ("nodes", ""),
-        ("state", ""),
+        "nodes",
+        "state",
         *((wording.LABELS[key], "num") for key in figures),
         ("time", "num"),
-        *([("by message size", "")] if curves else []),
+        *(["by message size"] if curves else []),
     ]
-    head = tag("tr", [tag("th", word, scope="col", class_=class_ or None) for word, class_ in headings])
     rows = [_row(group, figures, curves, now, several=several) for group in shown]
-    return tag("table", tag("thead", head), tag("tbody", rows))
+    return table(headings, rows)
 
 
 def _row(group: GroupView, figures: Sequence[str], curves: Curves | None, now: datetime, *, several: bool) -> Markup:
     seconds = wording.seconds_of(group, now)
     time = wording.span_of_time(seconds) if seconds is not None else "-"
-    cells = [
-        tag("td", str(group.key.iteration), class_="num") if several else None,
-        tag("th", group.label, scope="row"),
+    return row(
+        group.label,
+        number(str(group.key.iteration)) if several else None,
         tag("td", wording.span(group.nodes), _domains(group), class_="names"),
         tag("td", _state(group), class_="why"),
-        [tag("td", wording.figure(group, key), class_="num") for key in figures],
-        tag("td", time, class_="num"),
+        [number(wording.figure(group, key)) for key in figures],
+        number(time),
         tag("td", sparkline(group, curves)) if curves else None,
-    ]
-    return tag("tr", cells)
+    )
 
 
 def _domains(group: GroupView) -> Markup | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -10,11 +11,13 @@ from cli.reporting import wording
 from cli.reporting.html import style
 from cli.reporting.html.chart import legend, swatch
 from cli.reporting.html.markup import Markup, join, tag, text
+from cli.reporting.html.table import Heading, number, row, table
 from cli.run_view import RunView
 from sync_hooks.report.distribution import SMALLER_IS_BETTER
 
 COLUMNS, COLUMNS_OF_ALL = 18, 60  # a rack of 18 trays is one row
 CELL = 18  # pixels from one cell to the next
+MANY, SMALLER = 600, 0.5  # nodes beyond which cells are drawn at half their size, so that all can be seen at once
 UNIFORM = 0.1  # a spread below this share of the best value is shown as alike: it is noise
 STATES = (
     (FAILED, "failed"),
@@ -52,10 +55,12 @@ def heat_map(run: RunView) -> Markup:
     """Draw the nodes, domain by domain, those with the most bad nodes first, and list the domains as a table."""
     scale = _scale(run)
     domains = _domains(run.nodes)
-    named = any(domains_name for domains_name, _ in domains)
+    named = any(name for name, _ in domains)
     label = f"by {run.domain_key}" if run.domain_key and named else "in order of their names: no topology is known"
     caption = tag("figcaption", f"{len(run.nodes)} targeted nodes {label}. Point at a cell for its name and figure.")
-    drawn = [_domain(name, nodes, scale, columns=COLUMNS if named else COLUMNS_OF_ALL) for name, nodes in domains]
+    size = SMALLER if len(run.nodes) > MANY else 1.0
+    columns = COLUMNS if named else int(COLUMNS_OF_ALL / size)
+    drawn = [_domain(name, nodes, scale, columns=columns, size=size) for name, nodes in domains]
     return join(
         _HATCH,
         tag("figure", caption, _legend(run, scale), tag("div", drawn, class_="domains")),
@@ -94,14 +99,19 @@ def _domains(nodes: Sequence[NodeView]) -> list[tuple[str, list[NodeView]]]:
     by_domain: dict[str, list[NodeView]] = {}
     for node in nodes:
         by_domain.setdefault(node.domain, []).append(node)
-    return sorted(by_domain.items(), key=lambda item: (-sum(map(_bad, item[1])), item[0] == "", item[0]))
+    return sorted(by_domain.items(), key=lambda item: (-sum(map(_bad, item[1])), item[0] == "", _natural(item[0])))
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Sort rack-2 before rack-10."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
 def _bad(node: NodeView) -> bool:
     return node.state in (FAILED, INCONCLUSIVE, EXCLUDED)
 
 
-def _domain(name: str, nodes: Sequence[NodeView], scale: Scale, *, columns: int) -> Markup:
+def _domain(name: str, nodes: Sequence[NodeView], scale: Scale, *, columns: int, size: float) -> Markup:
     across = min(columns, len(nodes))
     down = -(-len(nodes) // columns)
     cells = [_cell(node, index % columns * CELL, index // columns * CELL, scale) for index, node in enumerate(nodes)]
@@ -109,8 +119,8 @@ def _domain(name: str, nodes: Sequence[NodeView], scale: Scale, *, columns: int)
         "svg",
         cells,
         viewBox=f"-1 -1 {across * CELL} {down * CELL}",
-        width=across * CELL,
-        height=down * CELL,
+        width=across * CELL * size,
+        height=down * CELL * size,
         class_="cells",
         role="img",
         aria_label=f"{name or 'nodes'}: {_counted(nodes)}",
@@ -155,14 +165,14 @@ def _sample(state: str) -> Markup:
 
 
 def _table(domains: Sequence[tuple[str, Sequence[NodeView]]], figure: str) -> Markup:
-    headings = ("domain", "nodes", "failed", "inconclusive", "excluded", wording.LABELS.get(figure, "figure"))
+    counted = [(word, "num") for word in ("nodes", "failed", "inconclusive", "excluded")]
     rows = []
     for name, nodes in domains:
         counts = [sum(node.state == state for node in nodes) for state in (FAILED, INCONCLUSIVE, EXCLUDED)]
         values = [node.figures[figure] for node in nodes if figure in node.figures]
         spread = f"{min(values):.4g} to {max(values):.4g}" if values else "-"
-        cells = [tag("td", str(count), class_="num") for count in (len(nodes), *counts)]
-        rows.append(tag("tr", tag("th", name or "not known", scope="row"), cells, tag("td", spread, class_="num")))
-    head = tag("thead", tag("tr", [tag("th", heading, scope="col") for heading in headings]))
-    table = tag("table", tag("caption", "The same by numbers, a row a domain"), head, tag("tbody", rows))
-    return tag("details", tag("summary", f"{len(domains)} domains as a table"), table)
+        numbers = [number(str(count)) for count in (len(nodes), *counts)]
+        rows.append(row(name or "not known", numbers, number(spread)))
+    headings: list[Heading] = ["domain", *counted, (wording.LABELS.get(figure, "figure"), "num")]
+    written = table(headings, rows, "The same by numbers, a row a domain")
+    return tag("details", tag("summary", f"{len(domains)} domains as a table"), written)

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from cli.node_view import FAILED, NODE_ORDER, SUCCEEDED, NodeView
 from cli.reporting import wording
 from cli.reporting.html.markup import Markup, join, tag
+from cli.reporting.html.table import number, row, table
 from cli.run_view import RunView
 
-ROWS = 200
+ROWS = 100
 
 
 def nodes(run: RunView) -> Markup:
@@ -34,23 +35,19 @@ def nodes(run: RunView) -> Markup:
 
 def _table(run: RunView, shown: Sequence[NodeView]) -> Markup:
     figure = run.figure
-    headings = ("node", "state", "why", "domain", "groups", *((wording.LABELS[figure],) if figure else ()))
+    headings = ("node", "state", "why", "domain", "groups", *(((wording.LABELS[figure], "num"),) if figure else ()))
     rows = [
-        tag(
-            "tr",
-            tag("th", node.name, scope="row"),
+        row(
+            node.name,
             tag("td", tag("span", node.state, class_=f"s-{node.state}")),
             tag("td", f"{node.reason}: {node.message}" if node.reason else node.message, class_="why"),
             tag("td", node.domain or "-"),
             tag("td", ", ".join(map(str, node.groups)) or "-"),
-            tag("td", f"{node.figures[figure]:.4g}" if figure in node.figures else "-", class_="num")
-            if figure
-            else None,
+            number(f"{node.figures[figure]:.4g}" if figure in node.figures else "-") if figure else None,
         )
         for node in shown
     ]
-    head = tag("tr", [tag("th", heading, scope="col") for heading in headings])
-    return tag("table", tag("thead", head), tag("tbody", rows))
+    return table(headings, rows)
 
 
 def _names(names: Sequence[str], title: str, separator: str) -> Markup | None:

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from cli.reporting import wording
-from cli.reporting.html.bandwidth import bandwidth, curves_of
+from cli.reporting.html.bandwidth import bandwidth
+from cli.reporting.html.curves import curves_of
 from cli.reporting.html.goodput import goodput
 from cli.reporting.html.groups import groups
 from cli.reporting.html.heatmap import heat_map

@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from cli.reporting.html.markup import Markup, join, lines, tag
+from cli.reporting.html.table import row, table
 from cli.run_view import RunView
 
 HIDDEN = "(not shown)"
@@ -48,14 +49,12 @@ def _overrides(run: RunView) -> Markup | None:
     if not applied:
         return None
     rows = [
-        tag(
-            "tr",
-            tag("th", str(one.get("source", "")), scope="row"),
+        row(
+            str(one.get("source", "")),
             tag("td", str(one.get("when", ""))),
             tag("td", ", ".join(map(str, one.get("changed") or ())) or "nothing"),
         )
         for one in applied
     ]
-    head = tag("tr", [tag("th", word, scope="col") for word in ("row or override", "applies to", "changed")])
     title = tag("h3", "Platform rows and overrides that applied")
-    return join(title, tag("table", tag("thead", head), tag("tbody", rows)))
+    return join(title, table(("row or override", "applies to", "changed"), rows))

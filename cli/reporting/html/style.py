@@ -7,7 +7,7 @@ INK, PAPER, QUIET, RULE, PANEL = "#1a1d21", "#ffffff", "#51585f", "#d5dade", "#f
 FAILED, INCONCLUSIVE, EXCLUDED = "#b3261e", "#8a5300", "#5c646c"
 PASSED, RUNNING, PENDING = "#1b6e3c", "#5346b5", "#7a828a"
 
-SCALE = ("#fde9a9", "#c3dc8e", "#7cc29a", "#3f9ba3", "#2a6f97", "#1d3f72")
+SCALE = ("#fff0b3", "#b9d98a", "#6fbf97", "#3a95a0", "#2a6790", "#1b3868")
 """Classes of a figure, the worst first; they differ in lightness, so that they can be told apart in grey."""
 
 VERDICTS = {"Passed": PASSED, "Failed": FAILED, "Incomplete": INCONCLUSIVE}
@@ -62,6 +62,7 @@ ul.why li{{overflow-wrap:anywhere}}
 .tiles b{{display:block;font-size:21px;line-height:1.3}}
 .note{{padding:8px 14px;border-left:4px solid {INCONCLUSIVE};background:{PANEL};margin:8px 0;overflow-wrap:anywhere}}
 nav ul{{display:flex;flex-wrap:wrap;gap:4px 18px;padding:0;margin:12px 0 0;list-style:none}}
+.wide{{overflow-x:auto}}
 table{{border-collapse:collapse;width:100%;font-size:13.5px;margin:8px 0}}
 caption{{text-align:left;color:{QUIET};padding:4px 0}}
 th,td{{text-align:left;vertical-align:top;padding:4px 12px 4px 0;border-bottom:1px solid {RULE};overflow-wrap:break-word}}
@@ -97,10 +98,11 @@ svg .small{{font-size:11px;fill:{QUIET}}}
 svg.spark{{max-width:none}}
 .spark .l{{fill:none;stroke:#2a6f97;stroke-width:3;stroke-linejoin:round}}
 .spark .t{{stroke-width:2;stroke-dasharray:8 6}}
-.domains{{display:flex;flex-wrap:wrap;gap:14px 20px;align-items:flex-start}}
+.domains{{display:flex;flex-wrap:wrap;gap:8px 18px;align-items:flex-start}}
 .domain{{margin:0}}
-.domain figcaption{{font-size:12px;color:{INK};margin-bottom:2px;max-width:290px;overflow-wrap:anywhere}}
+.domain figcaption{{font-size:12px;line-height:1.3;color:{INK};max-width:290px;overflow-wrap:anywhere}}
 .cells rect{{width:15px;height:15px}}
+.cells .c0,.legend .c0{{stroke:{INCONCLUSIVE}}}
 .n-failed{{fill:{FAILED}}}.n-excluded{{fill:url(#hatch);stroke:{EXCLUDED}}}
 .n-inconclusive{{fill:{PAPER};stroke:{INCONCLUSIVE};stroke-width:2}}
 .n-running{{fill:{PAPER};stroke:{RUNNING}}}.n-pending{{fill:{PANEL};stroke:{PENDING};stroke-dasharray:2 2}}
@@ -120,6 +122,7 @@ _PRINT = f"""
 body{{font-size:10.5pt}}
 nav{{display:none}}
 main,header,footer{{max-width:none;padding:0}}
+.wide{{overflow:visible}}
 pre{{max-height:none;overflow:visible;white-space:pre-wrap;overflow-wrap:anywhere}}
 thead{{display:table-header-group}}
 tr,figure,.domain,.tiles li{{break-inside:avoid}}

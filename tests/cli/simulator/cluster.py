@@ -119,7 +119,7 @@ def training_runtime(name: str = "runtime", *, gpus: int = 8, mpi: bool = False)
     ancestor = {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}}
     resources = {"limits": {"nvidia.com/gpu": str(gpus)}} if gpus else {}
     worker = {"name": "node", "image": "i", "resources": resources}
-    node = {
+    node: Object = {
         "name": "node",
         "template": {
             **({} if mpi else {"metadata": ancestor}),

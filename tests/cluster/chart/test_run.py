@@ -32,6 +32,7 @@ from webhook.profiles import ProfileInstaller
 
 USER = "metacontroller"
 KUBELET_SECONDS = 1.0
+WITHOUT_PODS = ("admission.replicas=0", "hooks.replicas=0")
 
 
 def metacontroller(release: Release, folder: Path) -> Path:
@@ -70,8 +71,11 @@ def kubelet(release: Release, folder: Path) -> Iterator[None]:
     stop = threading.Event()
 
     def bring() -> None:
-        data = release.cluster.kubectl.get("secret", f"{NAME}-tls")["data"]
-        found = {key: base64.b64decode(data[key]) for key in ("tls.crt", "tls.key", "tokens")}
+        secret = release.cluster.kubectl.find("secret", f"{NAME}-tls") or {}
+        data = secret.get("data", {})
+        if not {"tls.crt", "tls.key", "tokens"} <= data.keys():
+            return  # what was mounted stays, until there is all of it again
+        found = {key: base64.b64decode(value) for key, value in data.items()}
         store(folder, KeyPair(found["tls.crt"], found["tls.key"]))
         (folder / "tokens.new").write_bytes(found["tokens"])
         (folder / "tokens.new").replace(folder / "tokens")
@@ -115,59 +119,65 @@ def looking(rotator: Rotator) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """A release whose pods this test plays."""
+    """A release whose pods this test plays, and a driver that calls them in Metacontroller's place."""
 
     release: Release
-    rotator: Rotator
     driver: Driver
-    port: int
-    """Where admission answers."""
+    folder: Path
+    admission: int
+    hooks: int
 
-    def connect(self) -> None:
-        """Do what follows an installation: credentials are made, and the API server finds admission."""
-        self.rotator.look()
-        self.release.call_by_address(self.port)
-        self.release.cluster.eventually(self.release.admits)
+    @contextmanager
+    def pods(self, name: str = "pods") -> Iterator[Rotator]:
+        """Run one pod of each part, with the rights of their accounts, until the context ends."""
+        folder = self.folder / name
+        folder.mkdir()
+        rotator = self._rotator(folder / "admission")
+        rotator.look()
+        rights = {
+            "KUBECONFIG": str(self.release.credentials("hooks", folder)),
+            "WORKLOADRUN_TOKEN_FILE": str(folder / "hooks" / "tokens"),
+        }
+        with ExitStack() as stack:
+            stack.enter_context(kubelet(self.release, folder / "hooks"))
+            stack.enter_context(servers.serving(folder / "admission", "admission", "admission", self.admission))
+            stack.enter_context(servers.serving(folder / "hooks", "hooks", "hooks", self.hooks, rights))
+            self.release.call_by_address(self.admission)
+            self.release.cluster.eventually(self.release.admits)
+            yield rotator
+
+    def _rotator(self, folder: Path) -> Rotator:
+        """Return the rotator beside admission, which is called by its address here."""
+        settings = self.release.rotation(folder).settings
+        pods = Pods(self.admission, self.hooks, settings.names)
+        known = replace(settings, names=(*settings.names, "127.0.0.1"), settle=timedelta(seconds=1))
+        return replace(self.release.rotator(folder, replicas=pods), settings=known)
 
 
 @pytest.fixture
 def installed(release3: Release, tmp_path: Path) -> Iterator[Installed]:
-    release3.install("admission.replicas=0", "hooks.replicas=0")
+    release3.install(*WITHOUT_PODS)
+    release3.cluster.nodes("aws", "h100", 2)
     admission, hooks = processes.free_ports(2)
-    settings = release3.rotation(tmp_path / "pod").settings
-    pods = Pods(admission, hooks, settings.names)
-    address = f"127.0.0.1:{hooks}"
-    known = replace(settings, names=(*settings.names, "127.0.0.1"), settle=timedelta(seconds=1))
-    rotator = replace(release3.rotator(tmp_path / "pod", replicas=pods), settings=known)
-    rotator.look()
-    rights = {
-        "KUBECONFIG": str(release3.credentials("hooks", tmp_path)),
-        "WORKLOADRUN_TOKEN_FILE": str(tmp_path / "hooks" / "tokens"),
-    }
-    with ExitStack() as stack:
-        stack.enter_context(kubelet(release3, tmp_path / "hooks"))
-        stack.enter_context(servers.serving(tmp_path / "pod", "admission", "admission", admission))
-        stack.enter_context(servers.serving(tmp_path / "hooks", "hooks", "hooks", hooks, rights))
-        driver = stack.enter_context(Driver(metacontroller(release3, tmp_path), {settings.names[1]: address}))
-        found = Installed(release3, rotator, driver, admission)
-        found.connect()
-        release3.cluster.nodes("aws", "h100", 2)
-        yield found
-    release3.cluster.kubectl("delete", "clusterrolebinding", USER)
+    addresses = {f"{NAME}-hooks.{release3.cluster.namespace}.svc": f"127.0.0.1:{hooks}"}
+    try:
+        with Driver(metacontroller(release3, tmp_path), addresses) as driver:
+            yield Installed(release3, driver, tmp_path, admission, hooks)
+    finally:
+        release3.cluster.kubectl("delete", "clusterrolebinding", USER)
 
 
 def test_runs_end_in_a_verdict_while_token_and_certificates_rotate(installed: Installed) -> None:
     release, cluster = installed.release, installed.release.cluster
-    assert ProfileInstaller(installed.rotator.api, CHART / "profiles").install()
     cluster.run_for(2)
-    with looking(installed.rotator):
+    with installed.pods() as rotator, looking(rotator):
+        assert ProfileInstaller(rotator.api, CHART / "profiles").install()
         cluster.apply({**ASKED, "metadata": {"name": "first"}})
         cluster.kubectl("annotate", "secret", f"{NAME}-tls", "cre.nvidia.com/rotate=now")
         assert verdict(release, "first") == "Passed"
-        cluster.eventually(lambda: rotated(installed.rotator))
+        cluster.eventually(lambda: rotated(rotator))
         cluster.apply({**ASKED, "metadata": {"name": "second"}})
         assert verdict(release, "second") == "Passed"
-    assert installed.driver.traffic.total > 0
     texts = [event["message"] for event in cluster.kubectl.list("events") if event["reason"] == "SyncError"]
     assert [text for text in texts if "401" in text or "certificate" in text] == []
 
@@ -175,36 +185,42 @@ def test_runs_end_in_a_verdict_while_token_and_certificates_rotate(installed: In
 def test_a_run_survives_that_the_chart_goes_and_comes_again(installed: Installed) -> None:
     release, cluster = installed.release, installed.release.cluster
     cluster.run_for(20)
-    cluster.apply({**ASKED, "metadata": {"name": "survivor"}})
-    cluster.eventually(lambda: cluster.kubectl.list("trainjobs"))
-    release.uninstall()
+    with installed.pods("before"):
+        cluster.apply({**ASKED, "metadata": {"name": "survivor"}})
+        cluster.eventually(lambda: cluster.kubectl.list("trainjobs"))
+        release.uninstall()
     cluster.eventually(lambda: not release.left())
     assert cluster.condition("workloadrun", "survivor", "InProgress") == "True"
-    release.install("admission.replicas=0", "hooks.replicas=0")
-    installed.connect()
-    assert verdict(release, "survivor") == "Passed"
+    release.install(*WITHOUT_PODS)
+    with installed.pods("after"):
+        assert verdict(release, "survivor") == "Passed"
 
 
 @pytest.mark.parametrize("cascade", ["background", "foreground"])
 def test_a_run_that_nobody_looks_after_any_more_can_be_deleted(installed: Installed, cascade: str) -> None:
     release, cluster = installed.release, installed.release.cluster
-    cluster.run_for(600)
-    cluster.apply({**ASKED, "metadata": {"name": "orphan"}})
-    cluster.eventually(lambda: cluster.kubectl.list("pods"))
+    with_a_run_under_way(installed)
     release.uninstall()
-    cluster.kubectl("delete", "workloadrun", "orphan", f"--cascade={cascade}", "--timeout=60s")
+    cluster.kubectl("delete", "workloadrun", "alive", f"--cascade={cascade}", "--timeout=60s")
     kinds = "workflows.cre.nvidia.com,jobs.cre.nvidia.com,trainjobs,trainingruntimes,jobsets,pods"
     cluster.eventually(lambda: not cluster.kubectl("get", kinds, "--output=name", "--ignore-not-found"))
 
 
 def test_a_namespace_goes_with_its_runs_and_the_chart_in_it(installed: Installed) -> None:
     cluster = installed.release.cluster
-    cluster.run_for(600)
-    cluster.apply({**ASKED, "metadata": {"name": "doomed"}})
-    cluster.eventually(lambda: cluster.kubectl.list("pods"))
+    with_a_run_under_way(installed)
     cluster.kubectl("delete", "namespace", cluster.namespace, "--timeout=90s")
     cluster.kubectl("create", "namespace", cluster.namespace)  # for the fixtures to clean
     cluster.kubectl("delete", CLUSTER_KINDS, "--selector", INSTANCE)
+
+
+def with_a_run_under_way(installed: Installed) -> None:
+    """Leave a run whose pods run, and nobody who answers for it."""
+    cluster = installed.release.cluster
+    cluster.run_for(600)
+    with installed.pods():
+        cluster.apply({**ASKED, "metadata": {"name": "alive"}})
+        cluster.eventually(lambda: cluster.kubectl.list("pods"))
 
 
 def verdict(release: Release, name: str) -> str:

@@ -1,0 +1,72 @@
+"""The page of the command line: every command with its options, and what exit codes mean. Invents no sentence."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from importlib import import_module
+
+import click
+
+from cli.exits import MEANINGS
+from cli.main import COMMANDS, cli
+
+FILE = "docs/cli.md"
+NOTICE = "<!-- Made by tools/generate.py; change the commands, not this page. -->\n"
+OUTPUT = """\
+`-o json` prints one JSON document on stdout and nothing else; where a command cannot do what it was asked it is
+`{"error": {"message": ...}}`. Everything that is said beside the result goes to stderr. Colours are for terminals only,
+and neither where `NO_COLOR` is set nor with `--no-color`. Control characters in names and logs are shown as escapes.
+"""
+PLUGIN = """\
+With the package's programs on the PATH, `kubectl workloadrun` is the same command. A cluster is found as kubectl finds
+it: `--kubeconfig`, else `KUBECONFIG`, else `~/.kube/config`, else the service account of the pod.
+"""
+
+
+def page() -> str:
+    """Return the text of the page."""
+    context = click.Context(cli, info_name="workloadrun")
+    parts = [
+        f"# The command line\n\n{NOTICE}\n{_text(cli.help)}\n",
+        _commands(),
+        f"## Exit codes\n\nThe same for text and every other form.\n\n{_exit_codes()}",
+        f"## Output\n\n{OUTPUT}",
+        f"## Clusters\n\n{PLUGIN}",
+        *(_command(name, context) for name in sorted(COMMANDS)),
+    ]
+    return "\n".join(parts)
+
+
+def _commands() -> str:
+    rows = "".join(f"| [`{name}`](#{name}) | {text} |\n" for name, (_, text) in sorted(COMMANDS.items()))
+    return f"| command | does |\n| --- | --- |\n{rows}"
+
+
+def _exit_codes() -> str:
+    rows = "".join(f"| {code} | {text} |\n" for code, text in sorted(MEANINGS.items()))
+    return f"| code | meaning |\n| --- | --- |\n{rows}"
+
+
+def _command(name: str, parent: click.Context) -> str:
+    command: click.Command = import_module(COMMANDS[name][0]).command
+    context = click.Context(command, info_name=name, parent=parent)
+    usage = " ".join(["workloadrun", name, *command.collect_usage_pieces(context)])
+    options = "".join(_options(command, context))
+    return f"## {name}\n\n    {usage}\n\n{_text(command.help)}\n\n| option | meaning |\n| --- | --- |\n{options}"
+
+
+def _options(command: click.Command, context: click.Context) -> Iterator[str]:
+    for parameter in command.get_params(context):
+        record = parameter.get_help_record(context)
+        if isinstance(parameter, click.Option) and parameter.name != "help" and record is not None:
+            names, text = record
+            yield f"| `{_cell(names)}` | {_cell(text)} |\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _text(text: str | None) -> str:
+    return inspect.cleandoc(text or "")
