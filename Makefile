@@ -49,7 +49,7 @@ lint: setup ## Check style, types, import layers and the length of functions and
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy
 	$(BIN)/mypy tools
-	$(BIN)/mypy tests/conftest.py tests/cluster tests/support tests/tools
+	$(BIN)/mypy tests/conftest.py tests/cluster tests/e2e tests/support tests/tools
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python tools/structure.py
 
@@ -90,10 +90,16 @@ $(CACHE)/uv-$(UV_VERSION)/bin/uv:
 	$(PYTHON) -m venv $(CACHE)/uv-$(UV_VERSION)
 	$(CACHE)/uv-$(UV_VERSION)/bin/pip install --quiet uv==$(UV_VERSION)
 
-.PHONY: e2e bench soak kind
-e2e: ## (not there yet) Run on a real node and in a browser
-bench: ## (not there yet) Measure what a run of many nodes costs
+.PHONY: bench
+bench: setup tools ## Measure against named references in the same run; GROUPS="logs startup" for some of it
+	@$(BIN)/python -m tools.bench $(GROUPS)
+
+.PHONY: e2e
+e2e: setup ## Run what is rendered on two real nodes: Linux, root; says which Debian packages it installs; TESTS="..." for some
+	@$(BIN)/python -m tests.e2e $(TESTS)
+
+.PHONY: soak kind
 soak: ## (not there yet) Run for hours under faults
 kind: ## (not there yet) Install into a kind cluster
-e2e bench soak kind:
+soak kind:
 	@echo "make $@: not there yet, nothing was run" >&2; exit 1

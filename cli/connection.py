@@ -5,27 +5,23 @@ Every failure is a CliError in words for the person at the terminal; `cli.refusa
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path as File
 from typing import Any
 
 import msgspec
 
 from cli.errors import CliError
+from cli.kubeconfig import DEFAULT_KUBECONFIG, SERVICE_ACCOUNT, find_kubeconfig, one_line, own_namespace
 from cli.options import ClusterFlags
 from cli.output import print_note
-from cli.refusals import Asked, Unreachable, refusal
+from cli.refusals import Asked, refusal
 from sync_hooks.api.limits import OBJECT_NAMES
 from webhook.apiserver import RESOURCES, ApiError, ApiServer, Path
 
-DEFAULT_KUBECONFIG = "~/.kube/config"
-SERVICE_ACCOUNT = File("/var/run/secrets/kubernetes.io/serviceaccount")
-DEFAULT_NAMESPACE = "default"
 PAGE = 500  # objects a list request
 PAUSES = (0.5, 2.0)  # seconds before a second and a third try
 TRANSIENT = frozenset({0, 429, 500, 502, 503, 504})
@@ -171,12 +167,12 @@ def connect(flags: ClusterFlags) -> Cluster:
     """
     if flags.namespace and not _NAMESPACE.fullmatch(flags.namespace):
         raise CliError(f"--namespace: {flags.namespace!r} is no name of a namespace")
-    file = _kubeconfig(flags.kubeconfig)
+    file = find_kubeconfig(flags.kubeconfig)
     if not file and not SERVICE_ACCOUNT.exists():
         raise CliError(f"no cluster: there is no {DEFAULT_KUBECONFIG}; give one by --kubeconfig or KUBECONFIG")
     if not file and flags.context:
         raise CliError("--context: there is no kubeconfig that could have a context")
-    namespace = flags.namespace or _own_namespace(file, flags.context)
+    namespace = flags.namespace or own_namespace(file, flags.context)
     return Cluster(_api_server(file, flags.context), namespace, flags)
 
 
@@ -186,53 +182,10 @@ def check_name(kind: str, name: str) -> None:
         raise CliError(f"{name!r} is no name that a {kind} can have")
 
 
-def _kubeconfig(given: str) -> str:
-    if given:
-        if not File(given).expanduser().is_file():
-            raise CliError(f"--kubeconfig: {given}: no such file")
-        return str(File(given).expanduser())
-    listed = [part for part in os.environ.get("KUBECONFIG", "").split(os.pathsep) if part]
-    if listed:
-        known = [part for part in listed if File(part).expanduser().is_file()]
-        if not known:
-            raise CliError(f"no cluster: KUBECONFIG names {', '.join(listed)}: no such file")
-        return os.pathsep.join(known)
-    usual = File(DEFAULT_KUBECONFIG).expanduser()
-    return str(usual) if usual.is_file() else ""
-
-
-def _own_namespace(file: str, context: str) -> str:
-    """Return the namespace of the context, or of the pod that this runs in."""
-    if not file:
-        try:
-            return (SERVICE_ACCOUNT / "namespace").read_text(encoding="utf-8").strip() or DEFAULT_NAMESPACE
-        except OSError:
-            return DEFAULT_NAMESPACE
-    from kubernetes import config
-
-    try:
-        read_contexts: Any = config.list_kube_config_contexts  # untyped in the client
-        contexts, active = read_contexts(config_file=file)
-    except (config.ConfigException, OSError, ValueError, TypeError) as error:
-        raise CliError(f"no cluster: {file}: {_one_line(error)}") from error
-    names = [item["name"] for item in contexts]
-    if context and context not in names:
-        raise CliError(f"--context: {context!r} is not in {file}; it has {', '.join(names) or 'none'}")
-    chosen = next((item for item in contexts if item["name"] == context), active)
-    return str(chosen["context"].get("namespace") or DEFAULT_NAMESPACE)
-
-
 def _api_server(file: str, context: str) -> ApiServer:
     from kubernetes import config
 
     try:
         return ApiServer(file or None, context or None)
     except (config.ConfigException, OSError, ValueError, TypeError) as error:
-        raise CliError(f"no cluster: {file or 'service account'}: {_one_line(error)}") from error
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
-
-
-__all__ = ["Cluster", "Unreachable", "check_name", "connect"]
+        raise CliError(f"no cluster: {file or 'service account'}: {one_line(error)}") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
+from functools import cache
 from typing import Any
 
 import click
@@ -55,9 +56,14 @@ def find_kind(text: str) -> tuple[Kind, tuple[str, ...]]:
     if words and words[0].lower() in named:
         return named[words[0].lower()], words[1:]
     run = KINDS[0]
-    if words and words[0] not in object_schema(run)["properties"] and words[0] in _below(object_schema(run), "spec"):
+    if words and words[0] not in _schema(run)["properties"] and words[0] in _below(_schema(run), "spec"):
         words = ("spec", *words)  # fields of the spec are what people ask for
     return run, words
+
+
+@cache
+def _schema(kind: Kind) -> Mapping[str, Any]:
+    return object_schema(kind)
 
 
 def _below(schema: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -67,7 +73,7 @@ def _below(schema: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 def find_field(kind: Kind, path: tuple[str, ...]) -> tuple[Mapping[str, Any], bool]:
     """Follow a path to its schema, and tell whether the field must be given. Raises CliError, naming what is near."""
-    node: Mapping[str, Any] = object_schema(kind)
+    node: Mapping[str, Any] = _schema(kind)
     needed = False
     for place, word in enumerate(path):
         fields = _fields(node)
@@ -94,7 +100,7 @@ def _unknown(kind: Kind, path: tuple[str, ...], word: str, node: Mapping[str, An
     if not fields:
         return f"{where} has no fields of its own: {'Kubernetes explains it' if _is_open(node) else 'it is a value'}"
     near = get_close_matches(word, fields, n=3, cutoff=0.5)
-    elsewhere = [path for path, _ in _all(object_schema(kind), ()) if path[-1] == word][:3]
+    elsewhere = [path for path, _ in _all(_schema(kind), ()) if path[-1] == word][:3]
     hint = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(fields)}"
     also = f"; there is {' and '.join('.'.join(path) for path in elsewhere)}" if elsewhere else ""
     return f"{where} has no field {word!r}; {hint}{also}"

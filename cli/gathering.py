@@ -16,16 +16,8 @@ from cli.connection import Cluster
 from cli.errors import CliError
 from cli.node_view import needs_labels
 from cli.refusals import NotFound, Unreachable
-from cli.run_objects import (
-    BandwidthObject,
-    GoodputObject,
-    JobObject,
-    MetadataOnly,
-    RunObjects,
-    WorkflowObject,
-    wanted,
-    with_config_maps,
-)
+from cli.run_facts import BandwidthObject, GoodputObject, JobObject, MetadataOnly, WorkflowObject
+from cli.run_objects import RunObjects, wanted, with_config_maps
 from sync_hooks.api.model import API_VERSION
 from sync_hooks.api.names import LABEL_WORKLOAD_RUN
 from sync_hooks.api.observed import Facts, Metadata

@@ -11,7 +11,8 @@ from cli.errors import CliError
 from cli.exits import DONE, FAILED
 from cli.inputs import RunInput
 from cli.output import print_json, print_line
-from cli.plan_view import document, lines, plan_view
+from cli.plan_view import plan_view
+from cli.reporting.plan import document, lines
 from cli.simulator.entry import Object
 from sync_hooks.api.observed import Node
 from sync_hooks.api.workloadrun import WorkloadRunSpec

@@ -11,8 +11,9 @@ from cli.exits import DONE, FAILED
 from cli.inputs import print_refusal, print_warnings, read_nodes, read_run
 from cli.options import NODES_HELP, chosen_file, file_argument
 from cli.output import print_json, print_note, print_text
-from cli.plan_view import lines, plan_view
+from cli.plan_view import plan_view
 from cli.planning import nodes_of, plan_on
+from cli.reporting.plan import lines
 from sync_hooks.planning.job import render_job
 from sync_hooks.planning.plan import Plan, RunIdentity, Unplannable
 from sync_hooks.planning.trainjob import render_train_job

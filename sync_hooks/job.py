@@ -11,7 +11,7 @@ from datetime import datetime
 
 from pydantic import ValidationError
 
-from sync_hooks.api.conditions import FAILED, SUCCEEDED, is_true
+from sync_hooks.api.conditions import FAILED, INVALID_SPEC, SUCCEEDED, is_true
 from sync_hooks.api.job import JobSpec, JobStatus
 from sync_hooks.api.model import ObjectReference
 from sync_hooks.api.names import train_job_name
@@ -41,7 +41,7 @@ def sync(request: Request, observed: Observed, now: datetime) -> Answer:
     except ValidationError as error:
         problems = (f"spec.{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors()[:10])
         final = status.model_copy(update={"settled": True, "drained": True})
-        return fail(request, final, "InvalidSpec", "; ".join(problems), now)
+        return fail(request, final, INVALID_SPEC, "; ".join(problems), now)
     if is_true(status.conditions or (), SUCCEEDED, FAILED):
         return settle(request, spec, status, observed, now)
     if is_restarting(status):

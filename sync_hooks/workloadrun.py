@@ -13,6 +13,7 @@ from sync_hooks.admission.admit import admit
 from sync_hooks.api.conditions import (
     FAILED,
     IN_PROGRESS,
+    INVALID_SPEC,
     SUCCEEDED,
     VALIDATION_FAILED,
     find,
@@ -120,7 +121,7 @@ def _launch(request: Request, status: WorkloadRunStatus, observed: Observed, now
     admitted = admit(manifest)
     if admitted.errors:
         errors = "; ".join(f"{error.field}: {error.message}" for error in admitted.errors)
-        return _fail(request, status, "InvalidSpec", errors, now)
+        return _fail(request, status, INVALID_SPEC, errors, now)
     own, other = own_read(parent), GetObject(API_VERSION, "Workflow", parent.metadata.name, parent.metadata.namespace)
     if own not in observed or other not in observed:
         return Reads((own, other))

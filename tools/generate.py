@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT)]  # also runs before the project is installed
+sys.path[:0] = [str(ROOT), str(ROOT / "tools")]  # also runs before the project is installed, and as a module
 
 from official import types_yaml  # noqa: E402  the path above comes first
 from platforms import FILE, page  # noqa: E402
@@ -56,6 +57,7 @@ def main(arguments: list[str]) -> int:
     return 1 if verify and stale else 0
 
 
+@cache  # nothing that it is made from changes while this runs
 def generated() -> Mapping[str, str]:
     """Return the text of every generated file by path, relative to the repository."""
     files = {f"{CRDS}/{GROUP}_{kind.plural}.yaml": HEADER + _crd_yaml(crd(kind)) for kind in KINDS}

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from sync_hooks import bandwidth, goodput, job, workflow, workloadrun
-from sync_hooks.api.conditions import FAILED, set_exclusive
+from sync_hooks.api.conditions import FAILED, INVALID_SPEC, set_exclusive
 from sync_hooks.api.observed import LiveObject
 from sync_hooks.api.request import Request, decode
 from sync_hooks.api.sync import Answer, Busy, Event, Observed, Read, Reads, Result, Unreadable
@@ -89,7 +89,11 @@ def _ask(function: Hook, request: Request, read: Reader, now: datetime) -> Resul
     own = own_read(request.parent)
     live = read(own)
     if isinstance(live, Unreadable):
-        return Busy(f"the parent cannot be read: {live.reason}")
+        alone = function(request, {own: live}, now)
+        refused = isinstance(alone, Result) and _refuses_spec(
+            alone
+        )  # true whatever the cluster says: specs never change
+        return alone if refused else Busy(f"the parent cannot be read: {live.reason}")  # type: ignore[return-value]
     if live is None or live.metadata.uid != request.parent.metadata.uid:
         return Busy("the parent is not there, or is not this one")  # an invented one must not read others' logs
     if not is_current(request.parent, live):
@@ -101,6 +105,11 @@ def _ask(function: Hook, request: Request, read: Reader, now: datetime) -> Resul
             return result
         observed.update({wanted: read(wanted) for wanted in result.reads if wanted not in observed})
     return Busy("the hook asked for more and more")
+
+
+def _refuses_spec(result: Result) -> bool:
+    conditions = result.status.get("conditions") or ()
+    return any(item["status"] == "True" and item["reason"] == INVALID_SPEC for item in conditions)
 
 
 def _encode(request: Request, result: Result, hook: str) -> bytes:

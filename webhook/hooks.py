@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import logging
 from datetime import UTC, datetime
+from time import perf_counter
 
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
-from webhook.answering import HOOKS, HookResponse, answer
+from webhook.answering import HOOKS, HookResponse, Reader, answer
 from webhook.apiserver import ApiServer
 from webhook.auth import TokenFile
 from webhook.events import EventPoster
+from webhook.metering import counted, note_answer, note_status
 from webhook.observer import Observer
 from webhook.settings import Settings
 
@@ -28,27 +30,44 @@ log = logging.getLogger(__name__)
 def register(app: Flask, settings: Settings) -> None:
     """Add the hooks' routes to an application."""
     api = ApiServer(settings.kubeconfig)
-    observer, events, tokens = Observer(api), EventPoster(api), TokenFile(settings.token_file)
+    read, events, tokens = counted(Observer(api).read), EventPoster(api), TokenFile(settings.token_file)
 
     @app.post("/hooks/<controller>/<hook>")
     def call(controller: str, hook: str) -> Response:
-        if not tokens.accepts(request.headers.get("Authorization")):
-            return _response(HookResponse(401, b'{"error":{"message":"a valid bearer token is needed"}}'))
-        if (controller, hook) not in HOOKS:
-            return _response(HookResponse(404, b'{"error":{"message":"there is no such hook"}}'))
-        now = datetime.now(UTC)
-        try:
-            answered = answer(controller, hook, request.get_data(), observer.read, now)
-        except HTTPException:
-            raise
-        except ValueError:
-            return _response(HookResponse(400, b'{"error":{"message":"the body is not JSON"}}'))
-        except Exception:
-            log.exception("%s of %s failed", hook, controller)
-            return _response(HookResponse(429, b'{"error":{"message":"own trouble"}}', OWN_TROUBLE_RETRY_SECONDS))
+        refused = _refusal(tokens, controller, hook)
+        if refused is not None:
+            note_answer(controller, refused.status)
+            return _response(refused)
+        began, now = perf_counter(), datetime.now(UTC)
+        answered = _answer(controller, hook, read, now)
+        note_answer(controller, answered.status, perf_counter() - began)
+        note_status(answered)
         if answered.parent is not None and answered.events:
             events.post(answered.parent, answered.events, now)
         return _response(answered)
+
+
+def _refusal(tokens: TokenFile, controller: str, hook: str) -> HookResponse | None:
+    """Refuse strangers, and calls of hooks that there are not."""
+    if not tokens.accepts(request.headers.get("Authorization")):
+        return HookResponse(401, b'{"error":{"message":"a valid bearer token is needed"}}')
+    if (controller, hook) not in HOOKS:
+        return HookResponse(404, b'{"error":{"message":"there is no such hook"}}')
+    return None
+
+
+def _answer(controller: str, hook: str, read: Reader, now: datetime) -> HookResponse:
+    """Answer a call; trouble of our own is an answer too."""
+    try:
+        return answer(controller, hook, request.get_data(), read, now)
+    except HTTPException as error:
+        note_answer(controller, error.code or 500)
+        raise
+    except ValueError:
+        return HookResponse(400, b'{"error":{"message":"the body is not JSON"}}')
+    except Exception:
+        log.exception("%s of %s failed", hook, controller)
+        return HookResponse(429, b'{"error":{"message":"own trouble"}}', OWN_TROUBLE_RETRY_SECONDS)
 
 
 def _response(answered: HookResponse) -> Response:

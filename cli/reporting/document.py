@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
+from cli.group_view import GroupView
 from cli.node_view import EXCLUDED, FAILED, INCONCLUSIVE, SUCCEEDED, NodeView
-from cli.run_view import GroupView, RunView
+from cli.run_view import RunView
 
 LISTS = (SUCCEEDED, FAILED, INCONCLUSIVE, EXCLUDED)
 

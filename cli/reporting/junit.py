@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from datetime import datetime
 from xml.etree import ElementTree
 
+from cli.group_view import GroupView
 from cli.node_view import EXCLUDED, FAILED, INCONCLUSIVE, NodeView
 from cli.output import printable
 from cli.reporting import wording
-from cli.run_view import GroupView, RunView
+from cli.run_view import RunView
 
 MOST_LOG_LINES = 50
 UNKNOWN_TIME = "1970-01-01T00:00:00Z"

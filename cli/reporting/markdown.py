@@ -9,10 +9,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
+from cli.group_view import GroupView, worst_first
 from cli.node_view import NODE_ORDER, SUCCEEDED
 from cli.output import printable
 from cli.reporting import wording
-from cli.run_view import FIGURES, GroupView, RunView, worst_first
+from cli.run_view import FIGURES, RunView
 
 MOST_GROUPS = 20
 MOST_NODES = 50

@@ -11,9 +11,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cli.group_view import GroupView, worst_first
 from cli.output import printable
 from cli.reporting import wording
-from cli.run_view import FIGURES, GroupView, RunView, worst_first
+from cli.run_view import FIGURES, RunView
 
 MOST_GROUPS = 40  # rows; the JSON form has them all
 MOST_LOGS = 3

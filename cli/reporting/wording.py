@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from cli.run_view import GroupView, RunView
+from cli.group_view import GroupView
+from cli.run_view import RunView
 from sync_hooks.api.time import parse_rfc3339
 
 LABELS = {
@@ -71,6 +72,9 @@ def results(found: Mapping[str, Any]) -> Iterator[str]:
             worst = spread.get("worst") or {}
             where = f", worst: group {worst['group']} ({names(worst['nodes'])})" if worst else ""
             yield f"{label}: min {spread['min']:g}, median {spread['median']:g}, max {spread['max']:g}{where}"
+            if apart := spread.get("outliers"):
+                groups = (f"group {one['group']} at {one['value']:g} ({names(one['nodes'])})" for one in apart)
+                yield f"{label}, apart from the others: {'; '.join(groups)}"
 
 
 def names(nodes: Iterable[str]) -> str:

@@ -90,6 +90,12 @@ class VirtualClock:
         """Keep the count of busy actions true when a timer is cancelled."""
         self._busy -= not timer.idle
 
+    def next_time(self) -> float | None:
+        """When the next action is due; None when nothing is scheduled."""
+        while self._heap and self._heap[0][2].action is None:
+            heapq.heappop(self._heap)
+        return self._heap[0][0] if self._heap else None
+
     def step(self, until: float = math.inf) -> bool:
         """Jump to the next action and do it; False when there is none until that time."""
         heap = self._heap

@@ -17,8 +17,8 @@ class Pace:
     watch_seconds: float = 0.02
     hook_seconds: float = 0.02
     """A hook call with a small body."""
-    bytes_per_second: float = 25e6
-    """Rate at which a large request is built, sent and decoded."""
+    bytes_per_second: float = 10e6
+    """Rate at which a large request is written as JSON, sent, decoded, and its children compared with the answer."""
     call_seconds: float = 0.005
     """One request to the API server."""
     queries_per_second: float = 200.0

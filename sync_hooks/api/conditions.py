@@ -17,6 +17,8 @@ HARDWARE_FAILED = "HardwareFailed"
 MEASURING = "Measuring"
 COMPLETE = "Complete"
 
+INVALID_SPEC = "InvalidSpec"  # the reason of every kind whose spec cannot be understood
+
 EXCLUSIVE = (IN_PROGRESS, SUCCEEDED, FAILED)
 SUPERSEDED = "Superseded"  # reason of an exclusive condition that another one replaced
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from sync_hooks.api.conditions import FAILED, IN_PROGRESS, set_exclusive
+from sync_hooks.api.conditions import FAILED, IN_PROGRESS, INVALID_SPEC, set_exclusive
 from sync_hooks.api.names import plan_name
 from sync_hooks.api.observed import LiveObject
 from sync_hooks.api.request import Request
@@ -63,7 +63,7 @@ def _plan(request: Request, status: WorkflowStatus, observed: Observed, now: dat
     try:
         spec = WorkflowSpec.model_validate(request.parent.spec)
     except ValidationError as error:
-        return _fail(request, status, Unplannable("InvalidSpec", _first_error(error)), now)
+        return _fail(request, status, Unplannable(INVALID_SPEC, _first_error(error)), now)
     nodes_read = ListNodes(max_age=0)
     if nodes_read not in observed:
         return Reads((nodes_read,))

@@ -24,7 +24,6 @@ JOB_FAILED = "JobFailed"
 NO_DATA = "NoDataCollected"
 LOGS_UNAVAILABLE = "LogsUnavailable"
 FINAL_READ_PENDING = "FinalReadPending"
-INVALID_SPEC = "InvalidSpec"
 
 
 def unchanged(request: Request, resync_after: float = 0) -> Result:

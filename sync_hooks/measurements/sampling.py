@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from sync_hooks.api.conditions import COMPLETE, is_true
+from sync_hooks.api.conditions import COMPLETE, INVALID_SPEC, is_true
 from sync_hooks.api.duration import parse_duration
 from sync_hooks.api.errors import field_path
 from sync_hooks.api.logcursor import LogCursor
@@ -19,7 +19,7 @@ from sync_hooks.api.request import Request
 from sync_hooks.api.status import read_status
 from sync_hooks.api.sync import Answer, GetLogProfile, Observed, ReadLog, Reads, Unreadable
 from sync_hooks.api.time import parse_rfc3339
-from sync_hooks.measurements.answering import INVALID_SPEC, answer, measuring, unchanged
+from sync_hooks.measurements.answering import answer, measuring, unchanged
 from sync_hooks.measurements.page import page_bytes, since
 from sync_hooks.measurements.pods import Source
 from sync_hooks.measurements.sample import Sample, SpecT, StatusT

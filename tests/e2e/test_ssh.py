@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from sync_hooks.runtimes import ssh
@@ -16,6 +15,7 @@ from tests.support.kubectl import KubectlError
 SECONDS = 240
 PROBE_SECONDS = 2
 SHORT_WAIT_SECONDS = 20
+AT_ONCE_SECONDS = 120  # usual: 15; nothing that waits in a script or is retried would be over by then
 IN_A_GANG = {"schedulerName": "kai-scheduler"}  # launcher and workers start together
 CONNECT = "import socket; socket.create_connection(('127.0.0.1', 22), 2)"
 
@@ -94,7 +94,6 @@ def test_a_worker_that_never_starts_fails_the_run_in_time_and_is_named(cluster: 
     assert status["verdict"] == "Failed"
     tail = only_job(cluster)["status"]["failureLog"]["tail"]
     assert f"no answer from host {silent}." in tail
-    assert "gpu-0000" not in [node["name"] for node in node_list(cluster, status["failedNodesRef"])]
     [blamed] = node_list(cluster, status["failedNodesRef"])
     assert (blamed["name"], silent in blamed["message"]) == ("gpu-0001", True)
 
@@ -106,10 +105,8 @@ def _worker_on(cluster: Cluster, node: str) -> list[str]:
 
 
 def test_an_image_without_sshd_fails_at_once_and_says_why(cluster: Cluster) -> None:
-    began = time.monotonic()
     cluster.apply(run("bare", mpi("hostname"), {"a": "b"}, image=WITHOUT_SSHD))
-    status = ended(cluster, "bare", SECONDS)
-    assert time.monotonic() - began < ssh.WAIT_LIMIT_SECONDS / 4
+    status = ended(cluster, "bare", AT_ONCE_SECONDS)
     assert status["verdict"] == "Failed"
     log: dict[str, Any] = only_job(cluster)["status"]["failureLog"]
     assert "/usr/sbin/sshd is missing: MPI workers need an image with an OpenSSH server" in log["tail"]

@@ -33,6 +33,12 @@ FRAMEWORKS: dict[str, Object] = {
 OURS = ((CRE, "WorkloadRun"), (CRE, "Workflow"), (CRE, "Job"), (TRAINER, "TrainJob"), (JOBSET, "JobSet"),
         (TRAINER, "TrainingRuntime"), (CORE, "ConfigMap"), (CRE, "BandwidthMeasurement"),
         (CRE, "GoodputMeasurement"), (CORE, "PersistentVolumeClaim"), (CORE, "Pod"), ("batch/v1", "Job"))  # fmt: skip
+FOREIGN: dict[str, Object] = {
+    "ConfigMap": {"data": {"key": "value"}},
+    "TrainJob": {"spec": {"runtimeRef": {"name": "other", "kind": "TrainingRuntime"}}},
+    "JobSet": {"spec": {"suspend": True, "replicatedJobs": []}},
+    "TrainingRuntime": {"spec": {"template": {"spec": {"replicatedJobs": []}}}},
+}
 API_VERSIONS = {kind: api_version for api_version, kind in OURS if api_version != "batch/v1"}
 
 
@@ -111,6 +117,7 @@ class Performance:
         self.bodies: list[tuple[str, str, bytes]] = []
         self.foreign: dict[str, Entry] = {}
         """Objects that somebody else made, by UID, as they were made."""
+        self.intruding = False
         self.simulation = Simulation(make(play.inventory), Scenario(play.rules), self._hooks, START, faults=play.faults)
         self.store, self.clock = self.simulation.store, self.simulation.clock
         if watch is not None:
@@ -215,10 +222,13 @@ def _suspend(performance: Performance, action: Action) -> None:
 def _intrude(performance: Performance, action: Action) -> None:
     """Make an object of a name that the run will want."""
     api_version = API_VERSIONS[action.kind]
+    if performance.store.find(api_version, action.kind, NAMESPACE, action.option) is not None:
+        return
     metadata = {"name": action.option, "namespace": NAMESPACE}
     obj: Object = {"apiVersion": api_version, "kind": action.kind, "metadata": metadata}
-    obj |= {"data": {"key": "value"}} if action.kind == "ConfigMap" else {"spec": {"template": {"spec": {}}}}
-    entry = performance.store.seed(obj)
+    performance.intruding = True
+    entry = performance.store.seed({**obj, **FOREIGN.get(action.kind, {"spec": {}})})
+    performance.intruding = False
     performance.foreign[entry.uid] = entry
 
 

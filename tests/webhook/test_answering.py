@@ -100,14 +100,20 @@ def test_a_request_with_impossible_shapes_keeps_the_children_and_says_why():
     ]
 
 
-def test_a_cluster_that_cannot_be_read_keeps_the_children_and_comes_back():
-    def unreadable(read: Read) -> Any:
-        return Unreadable("the API server does not answer")
+def unreadable(read: Read) -> Any:
+    return Unreadable("the API server does not answer")
 
-    response = answer("cre-workloadruns", "sync", body(run()), unreadable, NOW)
-    answered = json.loads(response.body)
-    assert (response.status, answered["status"]) == (200, {})
-    assert answered["resyncAfterSeconds"] > 0
+
+def test_a_cluster_that_cannot_be_read_changes_nothing_and_is_asked_again_soon():
+    response = answer("cre-workloadruns", "sync", body(run(), manifest("Workflow", "run")), unreadable, NOW)
+    assert (response.status, response.retry_after) == (429, 10)
+
+
+def test_a_broken_parent_is_refused_even_where_the_cluster_cannot_be_read():
+    response = answer("cre-workloadruns", "sync", body(run(spec={**SPEC, "numNodes": "two"})), unreadable, NOW)
+    failed = next(item for item in json.loads(response.body)["status"]["conditions"] if item["type"] == "Failed")
+    assert (response.status, failed["reason"]) == (200, "InvalidSpec")
+    assert "spec.numNodes" in failed["message"]
 
 
 def test_children_of_undeclared_kinds_and_other_namespaces_never_leave():

@@ -1,6 +1,6 @@
 """Measure and print one table: ``python -m tools.bench [GROUP...] [-o json]``, or compare two histories.
 
-Order: measure the groups one after the other, print, keep. A group that cannot run here is named and left out.
+Order: measure a group, keep it, go on with the next; print all. A group that cannot run here is named and left out.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .machine import describe
 from .row import Row
 from .table import as_json, document, text
 
-GROUPS = ("admission", "decoding", "planning", "logs", "simulator", "startup", "orchestration")
+GROUPS = ("admission", "decoding", "planning", "logs", "simulator", "startup", "reports", "orchestration")
 """Each a module beside this one, with ``rows()``; it is imported only when asked for."""
 
 
@@ -31,10 +31,13 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     machine = describe()
     wanted = options.groups or list(GROUPS)
-    measured = {name: rows for name in wanted if (rows := _measure(name)) is not None}
+    measured: dict[str, list[Row]] = {}
+    for name in wanted:
+        rows = _measure(name)
+        if rows is not None:
+            measured[name] = rows
+            history.append(options.history, document(machine, {name: rows}))
     print(as_json(machine, measured) if options.output == "json" else text(machine, measured))
-    if measured:
-        history.append(options.history, document(machine, measured))
     return 0 if len(measured) == len(wanted) else 1
 
 

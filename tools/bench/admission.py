@@ -8,12 +8,14 @@ from __future__ import annotations
 import ssl
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
 from statistics import median
 
 from tests.cluster.pki import Authority
 
 from . import servers
-from .load import Endpoint, Sample, burst
+from .load import WARM_UP, Endpoint, Sample, burst
 from .reviews import example, large, review_of, train_job
 from .rounds import ROUNDS, Rounds, in_turn
 from .row import Row, Target, below, compared, ratio_at_least, ratio_at_most, watched
@@ -23,6 +25,29 @@ BURSTS = {1: 400, 8: 100}
 """Requests of each connection in a burst, by the number of connections."""
 FACES = {"/validate": "validating", "/mutate": "mutating"}
 LARGE_MILLISECONDS = 200.0
+FIELDS = {
+    "median": ("median", "ms"),
+    "p99": ("p99", "ms"),
+    "per_second": ("throughput", "requests/s"),
+    "cpu": ("CPU of the server a request", "ms"),
+}
+"""What a sample holds, how it is called, and its unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server under load: what is sent to it, and by which folder and name its process is known."""
+
+    endpoint: Endpoint
+    run: Path
+    name: str
+
+    def sample(self, context: ssl.SSLContext, connections: int, each: int) -> Sample:
+        """Load it once."""
+        before = servers.cpu_seconds(self.run, self.name)
+        found = burst(self.endpoint, context, connections, each)
+        spent = servers.cpu_seconds(self.run, self.name) - before
+        return replace(found, cpu=1e3 * spent / (connections * (each + WARM_UP)))
 
 
 def rows() -> list[Row]:
@@ -34,46 +59,47 @@ def rows() -> list[Row]:
         context = ssl.create_default_context(cafile=str(authority.certificate))
         product = stack.enter_context(servers.product(run, authority))
         naive = stack.enter_context(servers.naive(run, authority))
-        peer = servers.trainer_port(plane)
-        validating = _measured(_validating(product, peer, naive), context)
-        mutating = _measured(_mutating(product, peer), context)
+        validating = _measured(_validating(run, product, plane, naive), context)
+        mutating = _measured(_mutating(run, product, plane), context)
         return [*_against(validating, "validating"), *_against(mutating, "mutating"), *_large(product, context)]
 
 
-def _validating(product: int, peer: int, naive: int) -> dict[str, Endpoint]:
+def _validating(run: Path, product: int, plane: Path, naive: int) -> dict[str, Server]:
     body = review_of(example(), "workloadruns")
-    job = review_of(train_job(), "trainjobs")
     return {
-        PRODUCT: Endpoint(product, "/validate", body),
-        PEER: Endpoint(peer, "/validate-trainer-kubeflow-org-v1alpha1-trainjob", job),
-        NAIVE: Endpoint(naive, "/validate", body),
+        PRODUCT: Server(Endpoint(product, "/validate", body), run, "product"),
+        PEER: _peer(plane, "validate"),
+        NAIVE: Server(Endpoint(naive, "/validate", body), run, "naive"),
     }
 
 
-def _mutating(product: int, peer: int) -> dict[str, Endpoint]:
-    job = review_of(train_job(), "trainjobs")
-    return {
-        PRODUCT: Endpoint(product, "/mutate", review_of(example(), "workloadruns")),
-        PEER: Endpoint(peer, "/mutate-trainer-kubeflow-org-v1alpha1-trainjob", job),
-    }
+def _mutating(run: Path, product: int, plane: Path) -> dict[str, Server]:
+    endpoint = Endpoint(product, "/mutate", review_of(example(), "workloadruns"))
+    return {PRODUCT: Server(endpoint, run, "product"), PEER: _peer(plane, "mutate")}
+
+
+def _peer(plane: Path, verb: str) -> Server:
+    path = f"/{verb}-trainer-kubeflow-org-v1alpha1-trainjob"
+    endpoint = Endpoint(servers.trainer_port(plane), path, review_of(train_job(), "trainjobs"))
+    return Server(endpoint, plane, "trainer")
 
 
 Samples = Mapping[int, Mapping[str, list[Sample]]]
 """By number of connections, then by server: a sample a round."""
 
 
-def _measured(endpoints: Mapping[str, Endpoint], context: ssl.SSLContext) -> Samples:
+def _measured(parties: Mapping[str, Server], context: ssl.SSLContext) -> Samples:
     """Let the servers take turns, at every number of connections."""
-    return {connections: _turns(endpoints, context, connections, each) for connections, each in BURSTS.items()}
+    return {connections: _turns(parties, context, connections, each) for connections, each in BURSTS.items()}
 
 
 def _turns(
-    endpoints: Mapping[str, Endpoint], context: ssl.SSLContext, connections: int, each: int
+    parties: Mapping[str, Server], context: ssl.SSLContext, connections: int, each: int
 ) -> dict[str, list[Sample]]:
-    found: dict[str, list[Sample]] = {name: [] for name in endpoints}
+    found: dict[str, list[Sample]] = {name: [] for name in parties}
     for number in range(ROUNDS):
-        for name in in_turn(endpoints, number):
-            found[name].append(burst(endpoints[name], context, connections, each))
+        for name in in_turn(parties, number):
+            found[name].append(parties[name].sample(context, connections, each))
     return found
 
 
@@ -85,19 +111,18 @@ def _against(samples: Samples, face: str) -> list[Row]:
             alone = connections == 1
             what = f"{face}, {connections} connection{'' if alone else 's'}, "
             latency = {"median": 2.0, "p99": 2.5} if peer and alone else {}
-            for field, unit in (("median", "ms"), ("p99", "ms"), ("per_second", "requests/s")):
+            for field in FIELDS:
                 target = ratio_at_most(latency[field]) if field in latency else None
                 if peer and not alone and field == "per_second":
                     target = ratio_at_least(1 / 3)
-                found.append(_row(what, field, unit, by_server, reference, target))
+                found.append(_row(what, field, by_server, reference, target))
     return found
 
 
-def _row(
-    what: str, field: str, unit: str, by_server: Mapping[str, list[Sample]], reference: str, target: Target | None
-) -> Row:
+def _row(what: str, field: str, by_server: Mapping[str, list[Sample]], reference: str, target: Target | None) -> Row:
     measured = Rounds({name: [getattr(sample, field) for sample in found] for name, found in by_server.items()})
-    name = f"{what}{'throughput' if field == 'per_second' else field}, against {reference}"
+    title, unit = FIELDS[field]
+    name = f"{what}{title}, against {reference}"
     value, other = measured.median(PRODUCT), measured.median(reference)
     return compared(name, value, unit, reference, other, measured.ratio(PRODUCT, reference), target)
 

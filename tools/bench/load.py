@@ -49,6 +49,8 @@ class Sample:
     median: float
     p99: float
     per_second: float
+    cpu: float = 0.0
+    """Of the server, a request."""
 
 
 def burst(endpoint: Endpoint, context: ssl.SSLContext, connections: int, each: int) -> Sample:

@@ -113,6 +113,20 @@ def memory(run: Path, name: str) -> float:
     return sum(_proportional_kib(item) for item in pids) / 1024
 
 
+def cpu_seconds(run: Path, name: str) -> float:
+    """Return the CPU that a server and its children have used so far, user and system (Linux)."""
+    pid = processes.running(run, name)
+    if pid is None:
+        raise RuntimeError(f"{name} does not run")
+    return sum(_ticks(item) for item in [pid, *_children(pid)]) / os.sysconf("SC_CLK_TCK")
+
+
+def _ticks(pid: int) -> int:
+    """Return user and system time: fields 14 and 15, counted behind the name, which may hold anything."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
 def _children(pid: int) -> list[int]:
     return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from cli.group_view import GroupView
 from cli.reporting import wording
 from cli.reporting.html import style
 from cli.reporting.html.bounds import threshold
@@ -22,7 +23,7 @@ from cli.reporting.html.curves import FIGURE, Curves, group_name, slowest_by_siz
 from cli.reporting.html.markup import Markup, join, number, tag
 from cli.reporting.html.table import number as number_cell
 from cli.reporting.html.table import row, table
-from cli.run_view import GroupView, RunView
+from cli.run_view import RunView
 
 MOST_LINES = len(style.LINES)
 MOST_CHARTS = 24

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from cli.group_view import GroupView
 from cli.reporting.html.bounds import bounds
-from cli.run_view import GroupView, RunView
+from cli.run_view import RunView
 
 FIGURE = "busBandwidthGBps"
 HEADROOM = 1.08

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from cli.group_view import GroupView
 from cli.reporting import wording
 from cli.reporting.html.chart import Frame, legend, picture, swatch
 from cli.reporting.html.markup import Markup, join, tag
 from cli.reporting.html.table import number, row, table
-from cli.run_objects import GoodputReport
-from cli.run_view import GroupView, RunView
+from cli.run_facts import GoodputReport
+from cli.run_view import RunView
 
 MOST_BARS = 40
 LABEL_WIDTH, BAR_WIDTH, BAR_HEIGHT = 150, 740, 22

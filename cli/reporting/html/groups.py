@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from cli.group_view import GroupView, worst_first
 from cli.reporting import wording
 from cli.reporting.html.bandwidth import sparkline
 from cli.reporting.html.curves import Curves
 from cli.reporting.html.markup import Markup, join, tag
 from cli.reporting.html.table import Heading, number, row, table
-from cli.run_view import FIGURES, GroupView, RunView, worst_first
+from cli.run_view import FIGURES, RunView
 
 ROWS = 100  # of one table: more would make the page slow to scroll and a print endless
 

@@ -151,8 +151,9 @@ def _legend(run: RunView, scale: Scale) -> Markup:
     entries = [(_sample(state), word) for state, word in STATES if state in present]
     passed = [node for node in run.nodes if node.state == SUCCEEDED]
     if any(scale.figure in node.figures for node in passed):
-        unit = wording.LABELS[scale.figure]
-        entries += [(swatch(class_), f"passed, {values} {unit}") for class_, values in scale.ranges()]
+        (class_, values), *rest = scale.ranges()
+        entries.append((swatch(class_), f"passed, with {wording.LABELS[scale.figure]}: {values}"))
+        entries += [(swatch(class_), values) for class_, values in rest]
     elif passed:
         entries.append((swatch("n-succeeded"), "passed"))
     return legend(entries)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cli.group_view import GroupView, worst_first
 from cli.reporting.html.markup import Markup, join, lines, tag
-from cli.run_view import GroupView, RunView, worst_first
+from cli.run_view import RunView
 
 MOST_BYTES = 1_500_000  # of all logs: the page is sent by mail
 MOST_BYTES_OF_ONE = 16_000

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from cli.group_view import ORDER, GroupView
 from cli.reporting import wording
 from cli.reporting.html.chart import Frame, base_line, legend, picture, swatch, ticks_to, value_axis
 from cli.reporting.html.markup import Markup, join, tag
-from cli.run_view import ORDER, GroupView, RunView
+from cli.run_view import RunView
 from sync_hooks.api.time import parse_rfc3339
 
 MOST_BARS = 40

@@ -19,9 +19,9 @@ from cli.simulator.simulation import HotLoop, Refused, Simulation
 from sync_hooks.api.errors import FieldError
 from sync_hooks.api.observed import LiveObject, Log, Node, Pod
 from sync_hooks.api.sync import GetLogProfile, GetObject, ListNodes, ListPods, ListSyncErrors, ReadLog, Unreadable
-from tests.cli.simulator.bench import measure
 from tests.cli.simulator.cluster import START, Hooks, controller, parent, simulation, train_job, training_runtime
 from tests.cli.simulator.tiers import Tiers
+from tools.bench.simulator import measure
 
 RUNS = (CRE, "workloadruns")
 

@@ -6,7 +6,10 @@ ROTATION_SECONDS makes it longer.
 
 from __future__ import annotations
 
+import base64
 import os
+import socket
+import ssl
 import threading
 import time
 from contextlib import ExitStack
@@ -28,7 +31,9 @@ from tests.cluster.chart.release import NAME, Release
 SECONDS = float(os.environ.get("ROTATION_SECONDS", "24"))
 ROTATE_EVERY = 6.0
 SETTLE = timedelta(seconds=0.5)  # one API server, which notices in some milliseconds
+LATE = 0.3  # seconds: less than the time to settle
 CREATE_EVERY = 0.1
+CONFIGURATION = f"/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/{NAME}"
 
 
 @dataclass
@@ -70,6 +75,24 @@ def create_until(stop: threading.Event, release: Release, asked: list[float], re
             refused.append(str(error))
 
 
+def connect_until(stop: threading.Event, release: Release, ports: list[int], refused: list[str]) -> None:
+    """Connect to both servers as an API server that notices changes late, and trusts nothing else."""
+    api = release.api
+    while not stop.is_set():
+        trusted = base64.b64decode(api.get(CONFIGURATION)["webhooks"][0]["clientConfig"]["caBundle"])
+        context = ssl.create_default_context(cadata=trusted.decode())
+        stop.wait(LATE)
+        for port in ports:
+            try:
+                with (
+                    socket.create_connection(("127.0.0.1", port), timeout=10) as plain,
+                    context.wrap_socket(plain, server_hostname="127.0.0.1"),
+                ):
+                    pass
+            except OSError as error:
+                refused.append(f"port {port}: {error}")
+
+
 def rotate_once(release: Release, rotator: Rotator) -> None:
     release.cluster.kubectl("annotate", "--overwrite", "secret", f"{NAME}-tls", "cre.nvidia.com/rotate=now")
     before = rotator.remembered
@@ -101,6 +124,7 @@ def test_nothing_is_refused_while_certificates_rotate(release3: Release, tmp_pat
         release3.cluster.eventually(release3.admits)
         threads = [threading.Thread(target=look_until, args=(stop, each, trouble)) for each in looking]
         threads.append(threading.Thread(target=create_until, args=(stop, release3, asked, refused)))
+        threads.append(threading.Thread(target=connect_until, args=(stop, release3, ports, refused)))
         for thread in threads:
             thread.start()
         try:

@@ -1,0 +1,116 @@
+"""simulate plays whole runs: verdicts as exit codes, one JSON document, every form of report, what it would cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+from tests.cli.calling import call
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+BANDWIDTH = str(EXAMPLES / "nccl-all-reduce-bandwidth.yaml")
+
+
+def scenario(folder: Path, *jobs: dict[str, Any]) -> str:
+    file = folder / "scenario.yaml"
+    file.write_text(yaml.safe_dump({"jobs": list(jobs)}))
+    return str(file)
+
+
+def test_the_document_has_the_keys_of_the_contract() -> None:
+    called = call("simulate", BANDWIDTH, "--nodes", "aws/h100x8", "-o", "json")
+    assert called.code == 0
+    assert list(called.document) == ["workloadRun", "objects", "events", "virtualSeconds"]
+    assert called.document["workloadRun"]["status"]["verdict"] == "Passed"
+
+
+@pytest.mark.parametrize(
+    ("job", "code", "verdict"),
+    [
+        pytest.param({"outcome": "Succeeded"}, 0, "Passed", id="passed is 0"),
+        pytest.param({"nodes": ["gpu-0001"], "outcome": "Failed"}, 1, "Failed", id="failed is 1"),
+        pytest.param({"nodes": ["gpu-0001"], "outcome": "Suspended"}, 4, "under way", id="not ended is 4"),
+    ],
+)
+def test_verdicts_are_exit_codes(tmp_path: Path, job: dict[str, Any], code: int, verdict: str) -> None:
+    called = call(
+        "simulate", BANDWIDTH, "--nodes", "aws/h100x8", "--scenario", scenario(tmp_path, job), "--until", "2h"
+    )
+    assert called.code == code
+    assert f"default/nccl-all-reduce-bandwidth: {verdict}" in called.out
+
+
+def test_nodes_that_were_left_out_make_it_incomplete() -> None:
+    nodes = str(EXAMPLES / "nodes" / "aws-mixed.yaml")
+    called = call("simulate", BANDWIDTH, "--nodes", nodes)
+    assert called.code == 3
+    assert "because node ip-10-0-1-12.us-east-2.compute.internal excluded: cordoned" in called.out
+
+
+def test_every_form_of_report_is_there(tmp_path: Path) -> None:
+    failing = scenario(tmp_path, {"nodes": ["gpu-0001"], "outcome": "Failed", "after": "5s"})
+    words = ("simulate", BANDWIDTH, "--nodes", "aws/h100x8", "--scenario", failing, "-o")
+    assert call(*words, "nodes").out == "gpu-0001\n"
+    assert ElementTree.fromstring(call(*words, "junit").out).tag == "testsuites"
+    assert call(*words, "markdown").out.startswith("# default/nccl-all-reduce-bandwidth: ❌ Failed")
+    assert call(*words, "html").out.startswith("<!doctype html>")
+
+
+def test_what_it_would_cost_is_told() -> None:
+    words = ("simulate", BANDWIDTH, "--nodes", "aws/h100x8", "--estimate")
+    out = call(*words).out
+    assert "what it would cost a cluster:" in out
+    costs = call(*words, "-o", "json").document["estimate"]
+    assert costs["objects"]["TrainJob.trainer.kubeflow.org"] == 2
+    assert costs["apiWrites"]["metacontroller"] > 10
+    assert costs["apiWritesPerGroup"] == pytest.approx(sum(costs["apiWrites"].values()) / 2, abs=0.1)
+
+
+def test_how_long_workloads_run_is_asked_for() -> None:
+    words = ("simulate", BANDWIDTH, "--nodes", "aws/h100x8", "-o", "json")
+    short, long = (call(*words, "--run-time", time).document["virtualSeconds"] for time in ("60s", "20m"))
+    assert short + 1100 < long < short + 1200
+
+
+def test_more_groups_cost_more_time_where_they_wait_for_each_other(tmp_path: Path) -> None:
+    run = yaml.safe_load(Path(BANDWIDTH).read_text())
+    run["spec"]["orchestration"] = {"maxConcurrent": 1}
+    file = tmp_path / "run.yaml"
+    file.write_text(yaml.safe_dump(run))
+    words = ("--nodes", "aws/h100x16", "-o", "json")
+    alone = call("simulate", str(file), *words).document["virtualSeconds"]
+    together = call("simulate", BANDWIDTH, *words).document["virtualSeconds"]
+    assert alone > 3 * together
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "--nodes"),
+        (("--nodes", "aws/h100x8"), "give one FILE"),
+        ((BANDWIDTH, "-f", BANDWIDTH, "--nodes", "aws/h100x8"), "give one FILE"),
+        ((BANDWIDTH,), "--nodes"),
+        ((BANDWIDTH, "--nodes", "mars/h100x8"), "unknown platform"),
+        ((BANDWIDTH, "--nodes", "aws/h100x8", "--until", "soon"), "--until: 'soon' is no duration"),
+        ((BANDWIDTH, "--nodes", "aws/h100x8", "--run-time", "-1s"), "--run-time"),
+        ((BANDWIDTH, "--nodes", "aws/h100x8", "--scenario", "/nonexistent"), "cannot be read"),
+        (("/nonexistent", "--nodes", "aws/h100x8"), "No such file"),
+    ],
+)
+def test_what_cannot_be_done_at_all_is_2(words: tuple[str, ...], said: str) -> None:
+    called = call("simulate", *words)
+    assert (called.code, called.out) == (2, "")
+    assert said in called.err
+
+
+def test_a_refused_run_is_1_also_in_json(tmp_path: Path) -> None:
+    file = tmp_path / "run.yaml"
+    run = yaml.safe_load(Path(BANDWIDTH).read_text())
+    file.write_text(yaml.safe_dump({**run, "spec": {**run["spec"], "image": ""}}))
+    called = call("simulate", str(file), "--nodes", "aws/h100x8", "-o", "json")
+    assert called.code == 1
+    assert called.document["error"]["errors"][0]["field"] == "spec.image"

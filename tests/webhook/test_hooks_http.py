@@ -1,0 +1,84 @@
+"""The hooks' HTTP face: strangers and unknown hooks are refused, every call is counted by its answer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from flask.testing import FlaskClient
+from prometheus_client import REGISTRY
+
+from tests.support.hooks import KINDS, manifest
+from webhook.app import create_app
+from webhook.settings import HOOKS, Settings
+
+TOKEN = "0123456789abcdef0123456789abcdef"
+KUBECONFIG = """
+apiVersion: v1
+kind: Config
+current-context: nowhere
+contexts: [{name: nowhere, context: {cluster: nowhere, user: nobody}}]
+clusters: [{name: nowhere, cluster: {server: "http://127.0.0.1:9"}}]
+users: [{name: nobody, user: {}}]
+"""
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> FlaskClient:
+    """A client of hooks whose API server does not answer."""
+    (tmp_path / "token").write_text(TOKEN)
+    (tmp_path / "config").write_text(KUBECONFIG)
+    settings = Settings(HOOKS, token_file=tmp_path / "token", kubeconfig=str(tmp_path / "config"))
+    return create_app(HOOKS, settings).test_client()
+
+
+def body() -> bytes:
+    run = manifest("WorkloadRun", "run", spec={})
+    return json.dumps({"parent": run, "children": {kind: {} for kind in KINDS["WorkloadRun"]}}).encode()
+
+
+def answers(controller: str, code: int) -> float:
+    labels = {"controller": controller, "code": str(code)}
+    return REGISTRY.get_sample_value("workloadrun_sync_answers_total", labels) or 0
+
+
+@pytest.mark.parametrize(
+    ("path", "token", "data", "counted", "code"),
+    [
+        pytest.param("/hooks/cre-workloadruns/sync", "", body(), "cre-workloadruns", 401, id="a stranger"),
+        pytest.param("/hooks/cre-workloadruns/sync", TOKEN, b"{", "cre-workloadruns", 400, id="no JSON"),
+        pytest.param("/hooks/cre-workloadruns/finalize", TOKEN, body(), "cre-workloadruns", 404, id="no such hook"),
+        pytest.param("/hooks/any-other/sync", TOKEN, body(), "other", 404, id="no such controller"),
+    ],
+)
+def test_a_call_that_is_refused_is_counted_by_its_answer(
+    client: FlaskClient, path: str, token: str, data: bytes, counted: str, code: int
+) -> None:
+    before = answers(counted, code)
+    response = client.post(path, data=data, headers={"Authorization": f"Bearer {token}"})
+    assert response.status_code == code
+    assert answers(counted, code) == before + 1
+
+
+def test_a_sync_is_timed_and_its_reads_are_counted(client: FlaskClient) -> None:
+    def seen() -> tuple[float, float]:
+        failed = {"kind": "WorkloadRun", "outcome": "failed"}
+        timed = {"controller": "cre-workloadruns"}
+        return (
+            REGISTRY.get_sample_value("workloadrun_reads_total", failed) or 0,
+            REGISTRY.get_sample_value("workloadrun_sync_seconds_count", timed) or 0,
+        )
+
+    reads, syncs = seen()
+    path, headers = "/hooks/cre-workloadruns/sync", {"Authorization": f"Bearer {TOKEN}"}
+    assert client.post(path, data=body(), headers=headers).status_code in (200, 429)
+    assert seen() == (reads + 1, syncs + 1)
+
+
+def test_a_body_that_is_too_large_is_counted_too(client: FlaskClient) -> None:
+    client.application.config["MAX_CONTENT_LENGTH"] = 10
+    before = answers("cre-jobs", 413)
+    response = client.post("/hooks/cre-jobs/sync", data=body(), headers={"Authorization": f"Bearer {TOKEN}"})
+    assert response.status_code == 413
+    assert answers("cre-jobs", 413) == before + 1
