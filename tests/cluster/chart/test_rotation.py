@@ -28,10 +28,10 @@ from tests.cluster.chart import servers
 from tests.cluster.chart.balancer import balancing
 from tests.cluster.chart.release import NAME, Release
 
-SECONDS = float(os.environ.get("ROTATION_SECONDS", "24"))
-ROTATE_EVERY = 6.0
-SETTLE = timedelta(seconds=0.5)  # one API server, which notices in some milliseconds
-LATE = 0.3  # seconds: less than the time to settle
+SECONDS = float(os.environ.get("ROTATION_SECONDS", "30"))
+ROTATE_EVERY = 8.0
+SETTLE = timedelta(seconds=2)  # one API server, which notices in some milliseconds
+LATE = 1.2  # seconds: less than the time to settle
 CREATE_EVERY = 0.1
 CONFIGURATION = f"/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/{NAME}"
 
@@ -79,18 +79,26 @@ def connect_until(stop: threading.Event, release: Release, ports: list[int], ref
     """Connect to both servers as an API server that notices changes late, and trusts nothing else."""
     api = release.api
     while not stop.is_set():
+        read = time.monotonic()
         trusted = base64.b64decode(api.get(CONFIGURATION)["webhooks"][0]["clientConfig"]["caBundle"])
         context = ssl.create_default_context(cadata=trusted.decode())
         stop.wait(LATE)
         for port in ports:
-            try:
-                with (
-                    socket.create_connection(("127.0.0.1", port), timeout=10) as plain,
-                    context.wrap_socket(plain, server_hostname="127.0.0.1"),
-                ):
-                    pass
-            except OSError as error:
-                refused.append(f"port {port}: {error}")
+            trouble = handshake(port, context)
+            if trouble and time.monotonic() < read + SETTLE.total_seconds():  # later, it may be refused
+                refused.append(trouble)
+
+
+def handshake(port: int, context: ssl.SSLContext) -> str:
+    """Connect once and return what went wrong."""
+    try:
+        with (
+            socket.create_connection(("127.0.0.1", port), timeout=10) as plain,
+            context.wrap_socket(plain, server_hostname="127.0.0.1"),
+        ):
+            return ""
+    except OSError as error:
+        return f"port {port}: {error}"
 
 
 def rotate_once(release: Release, rotator: Rotator) -> None:

@@ -21,6 +21,7 @@ from tests.cluster.run.runs import EXAMPLES, ended, example, sampled
 NCCL_LOG = EXAMPLES / "logs" / "all-reduce.log"
 ROOT = Path(__file__).parents[3]
 NAME = "nccl-all-reduce-bandwidth"
+TRAINING = "torch-training"
 DIRECT = (sys.executable, "-m", "cli.main")
 
 
@@ -87,14 +88,14 @@ def test_every_form_of_report_is_made_from_real_objects(
 
 def test_status_and_unknown_names(cluster: Cluster, eight_nodes: list[str]) -> None:
     cluster.hang_pods_on("gpu-0000")
-    cluster.apply(sampled(example(NAME)))
-    cluster.eventually(lambda: "progress" in cluster.kubectl.get("workloadrun", NAME).get("status", {}))
-    assert workloadrun(cluster, "status", NAME).returncode == 4
-    assert NAME in workloadrun(cluster, "status").stdout
-    unknown = workloadrun(cluster, "status", "nccl-all-reduce-bandwith")
+    cluster.apply(sampled(example(TRAINING)))
+    cluster.eventually(lambda: "progress" in cluster.kubectl.get("workloadrun", TRAINING).get("status", {}))
+    assert workloadrun(cluster, "status", TRAINING).returncode == 4
+    assert TRAINING in workloadrun(cluster, "status").stdout
+    unknown = workloadrun(cluster, "status", "torch-trainin")
     assert unknown.returncode == 2
-    assert f"did you mean {NAME}?" in unknown.stderr
-    waited = workloadrun(cluster, "status", NAME, "--wait", "--timeout", "5s")
+    assert f"did you mean {TRAINING}?" in unknown.stderr
+    waited = workloadrun(cluster, "status", TRAINING, "--wait", "--timeout", "5s")
     assert waited.returncode == 4
     assert "not ended within 5s" in waited.stderr
 
@@ -109,12 +110,12 @@ def test_progress_reads_bandwidth_as_columns(cluster: Cluster, eight_nodes: list
 
 def test_cancelling_waits_until_the_nodes_are_free(cluster: Cluster, eight_nodes: list[str]) -> None:
     cluster.hang_pods_on("gpu-0000")
-    cluster.apply(sampled(example(NAME)))
+    cluster.apply(sampled(example(TRAINING)))
     cluster.eventually(lambda: cluster.kubectl.list("pods"), 60)
-    done = workloadrun(cluster, "cancel", NAME, "--wait", "--timeout", "2m")
-    assert (done.returncode, done.stdout) == (0, f"{cluster.namespace}/{NAME}: deleted\n"), done.stderr
+    done = workloadrun(cluster, "cancel", TRAINING, "--wait", "--timeout", "2m")
+    assert (done.returncode, done.stdout) == (0, f"{cluster.namespace}/{TRAINING}: deleted\n"), done.stderr
     assert cluster.kubectl.list("pods") == []
-    assert workloadrun(cluster, "cancel", NAME).returncode == 2
+    assert workloadrun(cluster, "cancel", TRAINING).returncode == 2
 
 
 def test_what_the_cluster_refuses_is_told_by_field(cluster: Cluster, eight_nodes: list[str], tmp_path: Path) -> None:
