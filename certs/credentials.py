@@ -15,7 +15,6 @@ from typing import Any
 
 from certs.authority import KeyPair
 
-CA_CERTIFICATE = "ca.crt"
 OLD_CA_CERTIFICATE = "old-ca.crt"
 ROTATION = "rotation.json"
 TOKENS = "tokens"
@@ -105,7 +104,7 @@ def token_key(number: int) -> str:
 def read(data: Mapping[str, bytes]) -> Credentials:
     """Read a Secret's data, whatever it is."""
     rotation = _object(data.get(ROTATION, b""))
-    certificates, tokens = _part(rotation, "certificates"), _part(rotation, "tokens")
+    certificates, tokens = _map(rotation.get("certificates")), _map(rotation.get("tokens"))
     return Credentials(
         certificates=Certificates(
             **{name: _pair(data, prefix) for name, prefix in _PAIRS.items()},
@@ -163,15 +162,15 @@ def _tokens(data: Mapping[str, bytes], rotation: Mapping[str, Any]) -> Tokens:
 
 
 def _rotation(certificates: Certificates, tokens: Tokens) -> bytes:
+    stamps = [
+        {"since": _text(part.progress.since), "confirmed": _text(part.progress.confirmed)}
+        for part in (certificates, tokens)
+    ]
     content = {
-        "certificates": _progress_fields(certificates.progress),
-        "tokens": {"current": tokens.current, "made": _text(tokens.made), **_progress_fields(tokens.progress)},
+        "certificates": stamps[0],
+        "tokens": {"current": tokens.current, "made": _text(tokens.made), **stamps[1]},
     }
     return json.dumps(content, sort_keys=True).encode()
-
-
-def _progress_fields(progress: Progress) -> dict[str, str]:
-    return {"since": _text(progress.since), "confirmed": _text(progress.confirmed)}
 
 
 def _progress(content: Mapping[str, Any]) -> Progress:
@@ -180,15 +179,13 @@ def _progress(content: Mapping[str, Any]) -> Progress:
 
 def _object(content: bytes) -> Mapping[str, Any]:
     try:
-        found = json.loads(content)
+        return _map(json.loads(content))
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
 
 
-def _part(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    part = content.get(name)
-    return part if isinstance(part, dict) else {}
+def _map(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _text(time: datetime | None) -> str:

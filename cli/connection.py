@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -30,15 +30,24 @@ _NAME = re.compile(OBJECT_NAMES.pattern)
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
+Item = TypeVar("Item")
+
+
 class _Continue(msgspec.Struct):
     continue_: str = msgspec.field(default="", name="continue")
 
 
-class _Page(msgspec.Struct):
+class Page(msgspec.Struct, Generic[Item]):
+    """One page of a list. An empty one may be null: Go writes a list that nobody has filled so."""
+
+    items: tuple[Item, ...] | None = None
+
+
+class _Place(msgspec.Struct):
     metadata: _Continue = msgspec.field(default_factory=_Continue)
 
 
-_PAGE = msgspec.json.Decoder(_Page)
+_PLACE = msgspec.json.Decoder(_Place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +87,7 @@ class Cluster:
         while following != "":
             wanted = {**(query or {}), "limit": PAGE, **({"continue": following} if following else {})}
             body = self._patiently(asked, partial(self.api.get, asked.path, wanted, accept=accept))
-            following = _PAGE.decode(body).metadata.continue_
+            following = _PLACE.decode(body).metadata.continue_
             yield body
 
     def create(self, obj: Mapping[str, Any], *, dry_run: bool = False) -> bytes:

@@ -38,12 +38,12 @@ class _Column(msgspec.Struct):
 
 
 class _Row(msgspec.Struct):
-    cells: tuple[Any, ...] = ()
+    cells: tuple[Any, ...] | None = None
 
 
 class _Table(msgspec.Struct):
-    columnDefinitions: tuple[_Column, ...] = ()  # noqa: N815 - the API's name
-    rows: tuple[_Row, ...] = ()
+    columnDefinitions: tuple[_Column, ...] | None = None  # noqa: N815 - the API's name
+    rows: tuple[_Row, ...] | None = None
 
 
 _DECODER = msgspec.json.Decoder(_Table)
@@ -70,10 +70,11 @@ def _values(cluster: Cluster, name: str, kind: str, column: str) -> Iterator[flo
     query = {"labelSelector": f"{LABEL_WORKLOAD_RUN}={name}", "includeObject": "None"}
     for page in cluster.pages(API_VERSION, kind, query, accept=TABLE):
         table = _DECODER.decode(page)
-        index = next((place for place, one in enumerate(table.columnDefinitions) if one.name == column), None)
+        index = next((place for place, one in enumerate(table.columnDefinitions or ()) if one.name == column), None)
         if index is None:
             return
-        for row in table.rows:
-            value = row.cells[index] if index < len(row.cells) else None
+        for row in table.rows or ():
+            cells = row.cells or ()
+            value = cells[index] if index < len(cells) else None
             if isinstance(value, int | float):
                 yield float(value)

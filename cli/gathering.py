@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from cli.connection import Cluster
+from cli.connection import Cluster, Page
 from cli.errors import CliError
 from cli.node_view import needs_labels
 from cli.refusals import NotFound, Unreachable
@@ -22,7 +22,6 @@ from sync_hooks.api.model import API_VERSION
 from sync_hooks.api.names import LABEL_WORKLOAD_RUN
 from sync_hooks.api.observed import Facts, Metadata
 from sync_hooks.api.request import ConfigMapChild
-from webhook.observer import Page
 
 METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 MOST_NAMES = 10  # in a message
@@ -64,7 +63,7 @@ def list_metadata(
     """List objects by name and labels alone, which is little even where there are thousands. Raises CliError."""
     query = {"labelSelector": selector} if selector else {}
     pages = cluster.pages(api_version, kind, query, namespace=namespace, accept=METADATA_ONLY)
-    return [item.metadata for page in pages for item in _METADATA.decode(page).items]
+    return [item.metadata for page in pages for item in _METADATA.decode(page).items or ()]
 
 
 _METADATA = msgspec.json.Decoder(Page[MetadataOnly])
@@ -113,7 +112,7 @@ def _list(cluster: Cluster, run: Mapping[str, Any], kind: str, type_: type[F], n
     decoder = msgspec.json.Decoder(Page[type_])  # type: ignore[valid-type]  # known at run time only
     query = {"labelSelector": f"{LABEL_WORKLOAD_RUN}={run['metadata']['name']}"}
     try:
-        return [item for page in cluster.pages(API_VERSION, kind, query) for item in decoder.decode(page).items]
+        return [item for page in cluster.pages(API_VERSION, kind, query) for item in decoder.decode(page).items or ()]
     except Unreachable:
         raise
     except CliError as error:

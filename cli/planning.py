@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from cli.connection import Cluster
+from cli.connection import Cluster, Page
 from cli.errors import CliError
 from cli.exits import DONE, FAILED
 from cli.inputs import RunInput
@@ -18,7 +18,6 @@ from sync_hooks.api.observed import Node
 from sync_hooks.api.workloadrun import WorkloadRunSpec
 from sync_hooks.planning.build import build
 from sync_hooks.planning.plan import Plan, RunIdentity, Unplannable, own_kinds
-from webhook.observer import Page
 
 
 def show_plan(given: RunInput, source: Cluster | Sequence[Object], output: str) -> int:
@@ -42,7 +41,7 @@ def plan_on(nodes: Sequence[Node], given: RunInput, absent: Iterable[tuple[str, 
 def plan_in(cluster: Cluster, given: RunInput) -> Plan | Unplannable:
     """Plan a run on a cluster's nodes and with the device APIs that it serves. Raises CliError."""
     decoder = msgspec.json.Decoder(Page[Node])
-    nodes = [node for page in cluster.pages("v1", "Node") for node in decoder.decode(page).items]
+    nodes = [node for page in cluster.pages("v1", "Node") for node in decoder.decode(page).items or ()]
     planned = plan_on(nodes, given)
     if isinstance(planned, Unplannable):
         return planned

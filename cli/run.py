@@ -67,10 +67,10 @@ def command(
     cluster = None if nodes else connect(chosen)
     namespace = cluster.namespace if cluster else chosen.namespace or DEFAULT_NAMESPACE
     given = read_run(path, namespace, named=dry_run)
-    _check_namespace(given, chosen)
     if not given.admitted.allowed:
         print_refusal(given, output)
         return FAILED
+    _check_namespace(given, chosen)
     print_warnings(given)
     if dry_run or cluster is None:
         return show_plan(given, read_nodes(nodes) if cluster is None else cluster, output)

@@ -98,7 +98,7 @@ def why_silent(cluster: Cluster) -> str:
 def _list(cluster: Cluster, selector: str, output: str, *, all_namespaces: bool, no_color: bool) -> None:
     query = {"labelSelector": selector} if selector else {}
     pages = cluster.pages(API_VERSION, "WorkloadRun", query, namespace="" if all_namespaces else None)
-    runs = [run for page in pages for run in msgspec.json.decode(page)["items"]]
+    runs = [run for page in pages for run in msgspec.json.decode(page)["items"] or ()]
     if output == "json":
         print_json({"workloadRuns": runs})
         return

@@ -150,7 +150,8 @@ class Served:
         if "as=Table" in accept:
             return {**table(kind, page), "metadata": following}
         if "as=PartialObjectMetadataList" in accept:
-            return {"items": [{"metadata": entry.metadata} for entry in page], "metadata": following}
+            items = [{"metadata": entry.metadata} for entry in page] or None  # as Go writes an empty one
+            return {"items": items, "metadata": following}
         return {"items": [entry.obj for entry in page], "metadata": following}
 
 
@@ -180,7 +181,7 @@ def table(kind: Kind, entries: Sequence[Entry]) -> dict[str, Any]:
     columns = [column for column in (ours.columns if ours else ()) if "[" not in column.path]
     names = [{"name": "Name"}, *({"name": column.name} for column in columns)]
     rows = [{"cells": [entry.name, *(at(entry.obj, column.path) for column in columns)]} for entry in entries]
-    return {"kind": "Table", "columnDefinitions": names, "rows": rows}
+    return {"kind": "Table", "columnDefinitions": names, "rows": rows or None}
 
 
 def at(obj: Any, path: str) -> Any:

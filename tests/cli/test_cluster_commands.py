@@ -81,6 +81,9 @@ class TestRun:
         assert "metadata.name" in called.out
         assert not any(path.startswith("POST") for path in served.calls)
 
+    def test_a_refused_run_needs_no_namespace_to_be_refused(self, served: Served, tmp_path: Path) -> None:
+        assert call("run", changed(tmp_path, name="Bad_Name"), "-n", "lab").code == 1
+
     def test_what_only_the_cluster_refuses_is_told_field_by_field(self, served: Served) -> None:
         causes = [{"field": "spec.image", "reason": "FieldValueForbidden", "message": "images come from our registry"}]
         message = 'admission webhook "policy.example" denied the request: spec.image: no'

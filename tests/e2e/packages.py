@@ -51,11 +51,12 @@ def ensure(say: Say = print) -> None:
         raise CannotRun(f"missing, and there is no apt-get to install them: {', '.join(wanted)}")
     say(f"installing Debian packages: {', '.join(wanted)}")
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    # an archive of somebody else's that does not answer fails the update, and has nothing that is wanted here
+    subprocess.run(["apt-get", "update"], env=environment, capture_output=True, check=False)
     install = ["apt-get", "install", "--yes", "--no-install-recommends", *wanted]
-    for command in (["apt-get", "update"], install):
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise CannotRun(f"{' '.join(command)} failed:\n{done.stderr[-2000:]}")
+    done = subprocess.run(install, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise CannotRun(f"{' '.join(install)} failed:\n{done.stderr[-2000:]}")
 
 
 def _present(sign: str) -> bool:

@@ -71,12 +71,15 @@ def sweep() -> None:
 
 def _wait(process: subprocess.Popen[bytes]) -> int:
     """Wait for the end; an interrupt typed at the terminal reaches the command too, which then ends by itself."""
-    signal.signal(signal.SIGTERM, lambda *_: process.kill())
-    while True:
-        try:
-            return process.wait()
-        except KeyboardInterrupt:
-            continue
+    before = signal.signal(signal.SIGTERM, lambda *_: process.kill())
+    try:
+        while True:
+            try:
+                return process.wait()
+            except KeyboardInterrupt:
+                continue
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

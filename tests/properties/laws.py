@@ -102,7 +102,9 @@ class Laws:
 
 def _own_part(entry: Entry) -> Object:
     """What belongs to whoever made an object: all but the status, which the kind's own controller writes."""
-    metadata = {key: value for key, value in entry.metadata.items() if key in ("labels", "ownerReferences", "finalizers")}
+    metadata = {
+        key: value for key, value in entry.metadata.items() if key in ("labels", "ownerReferences", "finalizers")
+    }
     return {**{key: value for key, value in entry.obj.items() if key != "status"}, "metadata": metadata}
 
 
@@ -176,7 +178,7 @@ def check_rest(performance: Performance) -> None:
     store, metacontroller = performance.store, performance.simulation.metacontroller
     versions, calls = _versions(store), metacontroller.traffic.total
     for name in metacontroller.controllers:
-        metacontroller._running[name].controller.resync()  # noqa: SLF001 - no other way to make time pass for it alone
+        metacontroller._running[name].controller.resync()
     performance.simulation.run(performance.clock.time + 100, most_calls=calls + 10_000)
     after = _versions(store)
     changed = sorted(name for name in versions.keys() | after.keys() if versions.get(name) != after.get(name))

@@ -46,7 +46,7 @@ def pair(now: datetime = NOW, *, days: float = 3650, names: tuple[str, ...] = NA
 
 def secret(data: Mapping[str, bytes] | None = None, annotations: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Write the Secret with this content; without any, as the chart makes it."""
-    metadata = {"name": INSTALLATION.secret, "namespace": INSTALLATION.namespace, "uid": "uid-secret"}
+    metadata: dict[str, Any] = {"name": INSTALLATION.secret, "namespace": INSTALLATION.namespace, "uid": "uid-secret"}
     if annotations:
         metadata["annotations"] = dict(annotations)
     encoded = {key: base64.b64encode(value).decode() for key, value in (data or {}).items()}

@@ -122,7 +122,10 @@ def test_nothing_is_refused_while_certificates_rotate(release3: Release, tmp_pat
     looking = rotators(release3, tmp_path, pods)
     for rotator in looking:
         rotator.look()
-    stop, asked, refused, trouble, rounds = threading.Event(), [], [], [], 0
+    stop, rounds = threading.Event(), 0
+    asked: list[float] = []
+    refused: list[str] = []
+    trouble: list[str] = []
     with ExitStack() as stack:
         for number, own in enumerate(ports):
             stack.enter_context(servers.serving(tmp_path / str(number), f"admission-{number}", "admission", own))
