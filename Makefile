@@ -56,10 +56,12 @@ lint: setup ## Check style, types, import layers and the length of functions and
 .PHONY: generate
 generate: setup ## Write what is made from the sources: CRDs, reference
 	$(BIN)/python tools/generate.py
+	$(BIN)/python tools/chart_readme.py
 
 .PHONY: verify
 verify: setup ## Fail where what is generated is not up to date
 	$(BIN)/python tools/generate.py --verify
+	$(BIN)/python tools/chart_readme.py --verify
 
 .PHONY: cases
 cases: setup ## Rewrite the expected results of tests/cases; read the difference before you keep it

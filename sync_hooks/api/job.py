@@ -137,8 +137,6 @@ class JobStatus(ApiModel):
     """When the workload of this attempt was first seen running."""
     workload_end_time: Timestamp | None = None
     """When the workload of this attempt ended."""
-    nodes: list[str] | None = None
-    """Nodes of this attempt, where the scheduler chose them."""
     figures: Figures | None = None
     """Key figures of the measurements."""
     unmeasured: list[str] | None = None

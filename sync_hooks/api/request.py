@@ -59,7 +59,6 @@ class JobFacts(Facts, frozen=True):
     workload_phase: str = ""
     workload_start_time: str | None = None
     workload_end_time: str | None = None
-    nodes: tuple[str, ...] = ()
     figures: dict[str, float] = {}
     unmeasured: tuple[str, ...] = ()
     failed_nodes: tuple[FailedNodeFacts, ...] = ()

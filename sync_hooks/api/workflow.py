@@ -35,10 +35,6 @@ class IterationSummary(ApiModel):
     """Groups that ended badly."""
     result: str
     """ConfigMap with every group's result."""
-    start_time: Timestamp | None = None
-    """When its first workload started."""
-    completion_time: Timestamp | None = None
-    """When its last workload ended."""
 
 
 class WorkflowStatus(ApiModel):

@@ -242,11 +242,15 @@ def test_hooks_are_called_at_their_service_by_tls(helm: Helm) -> None:
         pytest.param("false", DEVICE_APIS, False, id="it is not wanted"),
     ],
 )
-def test_jobs_with_devices_have_a_controller_where(
+def test_device_kinds_are_declared_only_where_they_are_served(
     helm: Helm, devices: str, apis: tuple[str, ...], installed: bool
 ) -> None:
     objects = helm.render(f"metacontroller.devices={devices}", apis=apis)
-    assert (("CompositeController", "cre-jobs-devices") in names(objects)) is installed
+    rules = one(objects, "CompositeController", "cre-jobs-devices")["spec"]["childResources"]
+    declared = {rule["resource"] for rule in rules}
+    assert ({"computedomains", "resourceclaimtemplates"} <= declared) is installed
+    assert {"trainjobs", "trainingruntimes", "persistentvolumeclaims"} <= declared  # checkpoints need no device API
+    assert all(set(rule) == {"apiVersion", "resource", "updateStrategy"} for rule in rules)
 
 
 # --- what can be left out

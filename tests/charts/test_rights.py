@@ -79,9 +79,9 @@ def test_metacontroller_may_do_all_that_its_controllers_ask_for(helm: Helm) -> N
         assert needed <= allowed, needed - allowed
 
 
-def test_metacontroller_gets_no_rights_to_devices_without_their_controller(rendered: list[Object]) -> None:
+def test_metacontroller_gets_no_rights_to_devices_that_are_not_served(rendered: list[Object]) -> None:
     resources = {resource for _, resource, _ in rules(one(rendered, "ClusterRole", "-metacontroller"))}
-    assert not resources & {"computedomains", "resourceclaimtemplates", "persistentvolumeclaims"}
+    assert not resources & {"computedomains", "resourceclaimtemplates"}
 
 
 def test_nobody_is_given_everything(helm: Helm) -> None:

@@ -59,16 +59,17 @@ app.kubernetes.io/component: {{ . }}
 {{- $names := list -}}
 {{- if .Values.metacontroller.controllers -}}
 {{- range (.Files.Get "controllers.yaml" | fromYaml).items -}}
-{{- $wanted := true -}}
-{{- if .needs -}}
-{{- if eq (toString $.Values.metacontroller.devices) "auto" -}}
-{{- range .needs -}}{{- if not ($.Capabilities.APIVersions.Has .) -}}{{- $wanted = false -}}{{- end -}}{{- end -}}
-{{- else -}}
-{{- $wanted = $.Values.metacontroller.devices -}}
-{{- end -}}
-{{- end -}}
-{{- if $wanted -}}{{- $names = append $names .name -}}{{- end -}}
+{{- $names = append $names .name -}}
 {{- end -}}
 {{- end -}}
 {{- toJson (dict "names" $names) -}}
+{{- end -}}
+
+{{/* Whether device kinds are declared: "true", or nothing. */}}
+{{- define "workloadrun.devices" -}}
+{{- if ne (toString .Values.metacontroller.devices) "auto" -}}
+{{- if .Values.metacontroller.devices }}true{{ end -}}
+{{- else if and (.Capabilities.APIVersions.Has "resource.k8s.io/v1") (.Capabilities.APIVersions.Has "resource.nvidia.com/v1beta1") -}}
+true
+{{- end -}}
 {{- end -}}
