@@ -92,6 +92,16 @@ $(CACHE)/uv-$(UV_VERSION)/bin/uv:
 	$(PYTHON) -m venv $(CACHE)/uv-$(UV_VERSION)
 	$(CACHE)/uv-$(UV_VERSION)/bin/pip install --quiet uv==$(UV_VERSION)
 
+UV = $(CACHE)/uv-$(UV_VERSION)/bin/uv
+
+.PHONY: sbom
+sbom: $(CACHE)/uv-$(UV_VERSION)/bin/uv ## Print what is in the image as CycloneDX
+	@$(UV) tool run --quiet --from cyclonedx-bom==7.5.0 cyclonedx-py requirements requirements-runtime.lock --output-reproducible
+
+.PHONY: audit
+audit: $(CACHE)/uv-$(UV_VERSION)/bin/uv ## Ask the package index for advisories about what is in the image; fails where it has none to give
+	@$(UV) tool run --quiet --from pip-audit==2.9.0 pip-audit --requirement requirements-runtime.lock --require-hashes --disable-pip --strict
+
 .PHONY: bench
 bench: setup tools ## Measure against named references in the same run; GROUPS="logs startup" for some of it
 	@$(BIN)/python -m tools.bench $(GROUPS)

@@ -15,7 +15,7 @@ from cli.exits import DONE, NOT_ENDED
 from cli.gathering import list_metadata, read_run_object
 from cli.options import ClusterFlags, cluster_options, output_option, seconds_of
 from cli.output import print_json, print_line, print_note
-from cli.refusals import NotFound
+from cli.refusals import NotFound, Unreachable
 from sync_hooks.api.model import API_VERSION
 from sync_hooks.api.names import LABEL_JOB, LABEL_WORKLOAD_RUN
 
@@ -51,7 +51,7 @@ def command(
     chosen = names or _selected(cluster, selector)
     for name in chosen:  # all are looked at first: nothing is deleted where one name is misspelt
         read_run_object(cluster, name)
-    jobs = _jobs(cluster, chosen) if wait else frozenset()
+    jobs = _jobs(cluster, chosen) if wait and _may_see_pods(cluster) else frozenset()
     for name in chosen:
         with suppress(NotFound):  # somebody else was faster
             cluster.delete(API_VERSION, "WorkloadRun", name)
@@ -96,3 +96,14 @@ def _objects_left(cluster: Cluster, runs: Sequence[str]) -> Iterator[str]:
 def _pods_left(cluster: Cluster, jobs: frozenset[str]) -> Iterator[str]:
     pods = list_metadata(cluster, "v1", "Pod", LABEL_JOB) if jobs else []
     return (f"Pod {pod.name}" for pod in pods if (pod.labels or {}).get(LABEL_JOB) in jobs)
+
+
+def _may_see_pods(cluster: Cluster) -> bool:
+    try:
+        list_metadata(cluster, "v1", "Pod", LABEL_JOB)
+    except Unreachable:
+        raise
+    except CliError as error:
+        print_note(f"it is not waited for pods: {error}")
+        return False
+    return True

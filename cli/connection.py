@@ -43,11 +43,19 @@ class Page(msgspec.Struct, Generic[Item]):
     items: tuple[Item, ...] | None = None
 
 
+T = TypeVar("T")
+
+
+def understood(body: bytes, type_: type[T]) -> T:
+    """Decode an answer. Raises CliError: a proxy in between may say anything."""
+    try:
+        return msgspec.json.decode(body, type=type_)
+    except msgspec.DecodeError as error:
+        raise CliError(f"the cluster's answer cannot be understood: {error}") from error
+
+
 class _Place(msgspec.Struct):
     metadata: _Continue = msgspec.field(default_factory=_Continue)
-
-
-_PLACE = msgspec.json.Decoder(_Place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +95,7 @@ class Cluster:
         while following != "":
             wanted = {**(query or {}), "limit": PAGE, **({"continue": following} if following else {})}
             body = self._patiently(asked, partial(self.api.get, asked.path, wanted, accept=accept))
-            following = _PLACE.decode(body).metadata.continue_
+            following = understood(body, _Place).metadata.continue_
             yield body
 
     def create(self, obj: Mapping[str, Any], *, dry_run: bool = False) -> bytes:
@@ -111,7 +119,7 @@ class Cluster:
     def served_groups(self) -> frozenset[str]:
         """Name the API groups that are served. Raises CliError."""
         asked = Asked("list", "", "", "")
-        found = msgspec.json.decode(self._patiently(asked, lambda: self.api.get(asked.path)), type=_Groups)
+        found = understood(self._patiently(asked, lambda: self.api.get(asked.path)), _Groups)
         return frozenset(group.name for group in found.groups)
 
     def served_kinds(self, api_version: str) -> frozenset[str]:
@@ -123,7 +131,7 @@ class Cluster:
             if error.status == 404:
                 return frozenset()
             raise refusal(asked, error) from error
-        return frozenset(resource.kind for resource in msgspec.json.decode(body, type=_Kinds).resources)
+        return frozenset(resource.kind for resource in understood(body, _Kinds).resources)
 
     def _place(self, api_version: str, kind: str, namespace: str | None) -> tuple[str, str, str]:
         """Return apiVersion, resource and namespace; no namespace means this command's own."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from cli.connection import Cluster
+from cli.connection import Cluster, understood
 from cli.errors import CliError
 from cli.refusals import Unreachable
 from sync_hooks.api.model import API_VERSION
@@ -46,9 +46,6 @@ class _Table(msgspec.Struct):
     rows: tuple[_Row, ...] | None = None
 
 
-_DECODER = msgspec.json.Decoder(_Table)
-
-
 def spread_of(cluster: Cluster, run: Mapping[str, Any]) -> dict[str, Spread]:
     """Read what has been measured, by figure; empty where nothing was, or where it may not be read."""
     found = {}
@@ -69,7 +66,7 @@ def spread_of(cluster: Cluster, run: Mapping[str, Any]) -> dict[str, Spread]:
 def _values(cluster: Cluster, name: str, kind: str, column: str) -> Iterator[float]:
     query = {"labelSelector": f"{LABEL_WORKLOAD_RUN}={name}", "includeObject": "None"}
     for page in cluster.pages(API_VERSION, kind, query, accept=TABLE):
-        table = _DECODER.decode(page)
+        table = understood(page, _Table)
         index = next((place for place, one in enumerate(table.columnDefinitions or ()) if one.name == column), None)
         if index is None:
             return

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-import msgspec
-
-from cli.connection import Cluster
+from cli.connection import Cluster, understood
 from cli.errors import CliError
 from cli.exits import INTERRUPTED, exit_of
 from cli.figures import Spread, spread_of
@@ -117,7 +115,7 @@ def _look(cluster: Cluster, run: Run, clock: Callable[[], float]) -> Run:
     deadline = clock() + RECONNECT_SECONDS
     while True:
         try:
-            seen: Run = msgspec.json.decode(cluster.get(API_VERSION, "WorkloadRun", name))
+            seen: Run = understood(cluster.get(API_VERSION, "WorkloadRun", name), dict[str, Any])
         except NotFound:
             raise CliError(f"the run {name} was deleted while it was waited for") from None
         except Unreachable as error:

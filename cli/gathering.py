@@ -10,9 +10,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
-import msgspec
-
-from cli.connection import Cluster, Page
+from cli.connection import Cluster, Page, understood
 from cli.errors import CliError
 from cli.node_view import needs_labels
 from cli.refusals import NotFound, Unreachable
@@ -32,7 +30,7 @@ F = TypeVar("F", bound=Facts)
 def read_run_object(cluster: Cluster, name: str) -> dict[str, Any]:
     """Read a WorkloadRun. Raises CliError; for an unknown one it names those that there are."""
     try:
-        run: dict[str, Any] = msgspec.json.decode(cluster.get(API_VERSION, "WorkloadRun", name))
+        run = understood(cluster.get(API_VERSION, "WorkloadRun", name), dict[str, Any])
     except NotFound as error:
         raise CliError(f"{error}; {_others(cluster, name)}") from error
     return run
@@ -63,10 +61,7 @@ def list_metadata(
     """List objects by name and labels alone, which is little even where there are thousands. Raises CliError."""
     query = {"labelSelector": selector} if selector else {}
     pages = cluster.pages(api_version, kind, query, namespace=namespace, accept=METADATA_ONLY)
-    return [item.metadata for page in pages for item in _METADATA.decode(page).items or ()]
-
-
-_METADATA = msgspec.json.Decoder(Page[MetadataOnly])
+    return [item.metadata for page in pages for item in understood(page, Page[MetadataOnly]).items or ()]
 
 
 def _others(cluster: Cluster, name: str) -> str:
@@ -89,7 +84,7 @@ def _own_workflow(cluster: Cluster, run: Mapping[str, Any]) -> WorkflowObject | 
         body = cluster.get(API_VERSION, "Workflow", run["metadata"]["name"])
     except NotFound:
         return None
-    workflow = msgspec.json.decode(body, type=WorkflowObject)
+    workflow = understood(body, WorkflowObject)
     return workflow if workflow.metadata.controller_uid() == run["metadata"]["uid"] else None
 
 
@@ -97,7 +92,7 @@ def _config_maps(cluster: Cluster, run: Mapping[str, Any], notes: list[str]) -> 
     found: dict[str, ConfigMapChild] = {}
     for name in wanted(run):
         try:
-            found[name] = msgspec.json.decode(cluster.get("v1", "ConfigMap", name), type=ConfigMapChild)
+            found[name] = understood(cluster.get("v1", "ConfigMap", name), ConfigMapChild)
         except NotFound:
             continue  # the plan of a run that has none yet, the result of an iteration under way
         except Unreachable:
@@ -109,10 +104,11 @@ def _config_maps(cluster: Cluster, run: Mapping[str, Any], notes: list[str]) -> 
 
 
 def _list(cluster: Cluster, run: Mapping[str, Any], kind: str, type_: type[F], notes: list[str]) -> list[F]:
-    decoder = msgspec.json.Decoder(Page[type_])  # type: ignore[valid-type]  # known at run time only
+    page_of: type[Page[F]] = Page[type_]  # type: ignore[valid-type]  # known at run time only
     query = {"labelSelector": f"{LABEL_WORKLOAD_RUN}={run['metadata']['name']}"}
     try:
-        return [item for page in cluster.pages(API_VERSION, kind, query) for item in decoder.decode(page).items or ()]
+        pages = cluster.pages(API_VERSION, kind, query)
+        return [item for page in pages for item in understood(page, page_of).items or ()]
     except Unreachable:
         raise
     except CliError as error:

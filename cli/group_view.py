@@ -121,7 +121,7 @@ def _group(
     seen = job.status if job else result
     return GroupView(
         key=key,
-        nodes=planned.nodes if planned else _annotated_nodes(job),
+        nodes=(planned.nodes if planned else ()) or (seen.nodes if seen else ()) or _annotated_nodes(job),
         domains=planned.domains if planned else (),
         job=name,
         train_job=job.status.workload_ref.name if job else "",

@@ -16,9 +16,9 @@ from sync_hooks.report.distribution import SMALLER_IS_BETTER
 from sync_hooks.report.iteration import IterationResult
 from sync_hooks.report.nodes import BlamedNode, node_verdicts
 
-FAILED, INCONCLUSIVE, EXCLUDED = "failed", "inconclusive", "excluded"
+FAILED, INCONCLUSIVE, UNKNOWN, EXCLUDED = "failed", "inconclusive", "unknown", "excluded"
 RUNNING, PENDING, SUCCEEDED = "running", "pending", "succeeded"
-NODE_ORDER = {FAILED: 0, INCONCLUSIVE: 1, EXCLUDED: 2, RUNNING: 3, PENDING: 4, SUCCEEDED: 5}
+NODE_ORDER = {FAILED: 0, INCONCLUSIVE: 1, UNKNOWN: 2, EXCLUDED: 3, RUNNING: 4, PENDING: 5, SUCCEEDED: 6}
 """States of nodes, the worst first."""
 
 ZONE = "topology.kubernetes.io/zone"
@@ -44,7 +44,7 @@ class NodeView:
 
 def node_views(found: RunObjects, groups: Sequence[Grouped]) -> tuple[tuple[NodeView, ...], str]:
     """Return every targeted node, sorted by name, and the label that their domains are told by."""
-    verdicts = _verdicts(found)
+    verdicts, complete = _verdicts(found)
     excluded = _excluded(found)
     states = _states(groups)
     numbers: dict[str, set[int]] = {}
@@ -54,11 +54,13 @@ def node_views(found: RunObjects, groups: Sequence[Grouped]) -> tuple[tuple[Node
             numbers.setdefault(node, set()).add(key.group)
             known = figures.setdefault(node, {})
             known.update({name: _worse(name, value, known.get(name, value)) for name, value in measured.items()})
-    names = sorted({*excluded, *states, *verdicts})
+    candidates = found.plan.candidates if found.plan else ()
+    names = sorted({*excluded, *states, *verdicts, *candidates})
     domains, key_label = domains_of(found, names)
-    views = []
+    views, ended = [], bool(found.status.get("verdict"))
     for name in names:
-        state, reason, message = _state(name, verdicts, excluded, states, ended=bool(found.status.get("verdict")))
+        absent = ((_ABSENT if name in states else _UNTESTED) if complete else _UNREAD) if ended else None
+        state, reason, message = _state(name, verdicts, excluded, states, absent)
         in_groups = tuple(sorted(numbers.get(name, ())))
         views.append(NodeView(name, state, reason, message, domains.get(name, ""), in_groups, figures.get(name, {})))
     return tuple(views), key_label
@@ -68,32 +70,46 @@ def _worse(figure: str, one: float, other: float) -> float:
     return max(one, other) if figure in SMALLER_IS_BETTER else min(one, other)
 
 
+Told = tuple[str, str, str]
+"""State, reason and message of a node."""
+
+_ABSENT: Told = (INCONCLUSIVE, "", "no verdict of its own: the failure of its group is blamed on others, or on nobody")
+_UNTESTED: Told = (INCONCLUSIVE, "", "no verdict of its own: no group ran on it")
+_UNREAD: Told = (UNKNOWN, "", "its verdict could not be read")
+
+
 def _state(
     name: str,
     verdicts: Mapping[str, BlamedNode | None],
     excluded: Mapping[str, str],
     states: Mapping[str, str],
-    *,
-    ended: bool,
-) -> tuple[str, str, str]:
+    absent: Told | None,
+) -> Told:
+    """Tell a node's state; ``absent`` is what it means that an ended run has no verdict on it."""
     if name in excluded:
         return EXCLUDED, "", excluded[name]
     if name in verdicts:
         blame = verdicts[name]
         return (SUCCEEDED, "", "") if blame is None else (FAILED, blame.reason, blame.message)
-    if ended or states.get(name) == INCONCLUSIVE:
-        return INCONCLUSIVE, "", "no verdict of its own: the failure of its group is blamed on others, or on nobody"
+    if absent is not None or states.get(name) == INCONCLUSIVE:
+        return absent or _ABSENT
     return states.get(name, PENDING), "", ""
 
 
-def _verdicts(found: RunObjects) -> dict[str, BlamedNode | None]:
-    """Judge by the run's own lists; while there are none, by the groups that have ended."""
-    if found.succeeded or found.failed:
-        return {**dict.fromkeys(found.succeeded), **{node.name: node for node in found.failed}}
-    if found.plan is None:
-        return {}
-    judged = node_verdicts(found.plan, [*found.results, *_provisional(found, found.plan)])
-    return {**dict.fromkeys(judged.succeeded), **{node.name: node for node in judged.failed}}
+def _verdicts(found: RunObjects) -> tuple[dict[str, BlamedNode | None], bool]:
+    """Judge by the run's own lists; while there are none, or they cannot be read, by the groups that have ended.
+
+    Also tell whether that is all there is to know.
+    """
+    lists = {"succeededNodesRef": found.succeeded, "failedNodesRef": found.failed}
+    stored = [nodes for key, nodes in lists.items() if key in found.status]
+    if found.plan is None or (stored and all(stored)):
+        listed = {**dict.fromkeys(found.succeeded), **{node.name: node for node in found.failed}}
+        return listed, bool(stored) and all(map(bool, stored))
+    results = [*found.results, *_provisional(found, found.plan)]
+    judged = node_verdicts(found.plan, results)
+    complete = {result.iteration for result in results} >= set(range(1, found.plan.iterations + 1))
+    return {**dict.fromkeys(judged.succeeded), **{node.name: node for node in judged.failed}}, complete
 
 
 def _provisional(found: RunObjects, plan: Plan) -> list[IterationResult]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from cli.connection import Cluster, Page
+from cli.connection import Cluster, Page, understood
 from cli.errors import CliError
 from cli.exits import DONE, FAILED
 from cli.inputs import RunInput
@@ -40,8 +40,7 @@ def plan_on(nodes: Sequence[Node], given: RunInput, absent: Iterable[tuple[str, 
 
 def plan_in(cluster: Cluster, given: RunInput) -> Plan | Unplannable:
     """Plan a run on a cluster's nodes and with the device APIs that it serves. Raises CliError."""
-    decoder = msgspec.json.Decoder(Page[Node])
-    nodes = [node for page in cluster.pages("v1", "Node") for node in decoder.decode(page).items or ()]
+    nodes = [node for page in cluster.pages("v1", "Node") for node in understood(page, Page[Node]).items or ()]
     planned = plan_on(nodes, given)
     if isinstance(planned, Unplannable):
         return planned

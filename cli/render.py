@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import click
-import yaml
 
 from cli.exits import DONE, FAILED
 from cli.inputs import print_refusal, print_warnings, read_nodes, read_run
+from cli.manifest import yaml_of
 from cli.options import NODES_HELP, chosen_file, file_argument
 from cli.output import print_json, print_note, print_text
 from cli.plan_view import plan_view
@@ -48,7 +48,7 @@ def command(file: str | None, filename: str, nodes: str, output: str) -> int:
     if output == "json":
         print_json(document)
     else:
-        print_text(yaml.dump(document, Dumper=yaml.CSafeDumper, sort_keys=False, width=120))
+        print_text(yaml_of(document))
     return DONE
 
 

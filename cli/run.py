@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import click
-import msgspec
 
-from cli.connection import Cluster, connect
+from cli.connection import Cluster, connect, understood
 from cli.errors import CliError
 from cli.exits import DONE, FAILED
 from cli.following import follow_and_report, how_to_go_on
@@ -60,6 +59,8 @@ def command(
     path = chosen_file(file, filename)
     if timeout and not wait:
         raise click.UsageError("--timeout is about --wait")
+    if output not in ("text", "json") and not wait:
+        raise click.UsageError(f"-o {output} is a form of report: give --wait")
     if nodes and not dry_run:
         raise click.UsageError("--nodes is about --dry-run: a run takes the nodes of its cluster")
     seconds = seconds_of("--timeout", timeout) if timeout else None
@@ -95,7 +96,7 @@ def create(cluster: Cluster, given: RunInput) -> Mapping[str, Any]:
             cluster.create(run, dry_run=True)  # before anything is made that would be left over
         for other in given.others:
             _create_other(cluster, other)
-        created: Mapping[str, Any] = msgspec.json.decode(cluster.create(run))
+        created = understood(cluster.create(run), dict[str, Any])
     except AlreadyExists as error:
         name = run["metadata"].get("name", "")
         raise CliError(
@@ -116,7 +117,9 @@ def _create_other(cluster: Cluster, obj: Mapping[str, Any]) -> None:
     try:
         cluster.create(obj)
     except AlreadyExists as error:
-        stored = msgspec.json.decode(cluster.get(obj["apiVersion"], kind, name, obj["metadata"].get("namespace")))
+        stored = understood(
+            cluster.get(obj["apiVersion"], kind, name, obj["metadata"].get("namespace")), dict[str, Any]
+        )
         if any(stored.get(key) != value for key, value in obj.items() if key not in NOT_COMPARED):
             raise CliError(
                 f"{kind} {name} exists already with other contents; delete it or use another name"

@@ -36,6 +36,7 @@ class JobReport(JobFacts, frozen=True):
 class JobObject(JobChild, frozen=True):
     """A Job: one group in one iteration."""
 
+    metadata: Metadata = Metadata()
     status: JobReport = JobReport()
 
 

@@ -134,11 +134,17 @@ def _plan(config_map: ConfigMapChild) -> Plan:
 
 
 def _succeeded(config_map: ConfigMapChild) -> tuple[str, ...]:
-    text = gzip.decompress(base64.b64decode(config_map.binary_data.get(SUCCEEDED_KEY, ""))).decode()
-    return tuple(text.split(","))
+    return tuple(_unpacked(config_map, SUCCEEDED_KEY).decode().split(","))
 
 
 def _failed(config_map: ConfigMapChild) -> tuple[BlamedNode, ...]:
-    content = gzip.decompress(base64.b64decode(config_map.binary_data.get(FAILED_KEY, "")))
-    nodes = msgspec.json.decode(content, type=tuple[FailedNodeFacts, ...])
+    nodes = msgspec.json.decode(_unpacked(config_map, FAILED_KEY), type=tuple[FailedNodeFacts, ...])
     return tuple(BlamedNode(node.name, node.reason, node.message) for node in nodes)
+
+
+def _unpacked(config_map: ConfigMapChild, key: str) -> bytes:
+    """Unpack a list of nodes, which is never stored empty. Raises ValueError."""
+    content = gzip.decompress(base64.b64decode(config_map.binary_data.get(key, "")))
+    if not content:
+        raise ValueError(f"it has no {key}")
+    return content

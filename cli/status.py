@@ -7,17 +7,17 @@ from datetime import UTC, datetime
 from typing import Any
 
 import click
-import msgspec
 from rich.table import Table
 
 from cli import terminal
 from cli.completion import complete_runs
-from cli.connection import Cluster, connect
+from cli.connection import Cluster, Page, connect, understood
 from cli.exits import DONE, exit_of
 from cli.gathering import read_run_object
 from cli.options import ClusterFlags, cluster_options, color_option, output_option, seconds_of
 from cli.output import print_json, print_note, printable
 from cli.parts import missing_parts, tell_missing
+from cli.reporting.formats import ALL
 from cli.reporting.text import print_summary
 from cli.reporting.wording import progress_text, results, span_of_time
 from cli.run_objects import RunObjects
@@ -35,7 +35,7 @@ SILENT_SECONDS = 30  # a run that nobody has looked at for so long waits for som
 @click.option("-w", "--wait", is_flag=True, help="Follow the run to its verdict.")
 @click.option("--timeout", metavar="DURATION", default="", help="Follow it no longer than this.")
 @cluster_options
-@output_option("text", "json")
+@output_option(*ALL)
 @color_option
 def command(
     name: str | None,
@@ -55,6 +55,8 @@ def command(
         raise click.UsageError("--wait and --timeout follow one run: NAME is missing")
     if name is not None and (all_namespaces or selector):
         raise click.UsageError("--all-namespaces and --selector list runs: NAME is too much")
+    if output not in ("text", "json") and not wait:
+        raise click.UsageError(f"-o {output} is a form of report: give --wait, or workloadrun report")
     seconds = seconds_of("--timeout", timeout) if timeout else None
     cluster = connect(ClusterFlags(**flags))
     if name is None:
@@ -98,7 +100,7 @@ def why_silent(cluster: Cluster) -> str:
 def _list(cluster: Cluster, selector: str, output: str, *, all_namespaces: bool, no_color: bool) -> None:
     query = {"labelSelector": selector} if selector else {}
     pages = cluster.pages(API_VERSION, "WorkloadRun", query, namespace="" if all_namespaces else None)
-    runs = [run for page in pages for run in msgspec.json.decode(page)["items"] or ()]
+    runs = [run for page in pages for run in understood(page, Page[dict[str, Any]]).items or ()]
     if output == "json":
         print_json({"workloadRuns": runs})
         return

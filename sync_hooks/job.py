@@ -17,18 +17,27 @@ from sync_hooks.api.model import ObjectReference
 from sync_hooks.api.names import train_job_name
 from sync_hooks.api.request import TRAIN_JOB, Request, TrainJobChild
 from sync_hooks.api.status import read_status
-from sync_hooks.api.sync import Answer, GetObject, ListNodes, ListPods, Observed, Read, Reads, Result, Unreadable
+from sync_hooks.api.sync import Answer, GetObject, ListNodes, ListPods, Observed, Read, Reads, Unreadable
 from sync_hooks.api.time import rfc3339
 from sync_hooks.execution.answers import UNREADABLE_RESYNC_SECONDS, keep
 from sync_hooks.execution.blame import WORKLOAD_FAILED
-from sync_hooks.execution.job_answer import answer, enter, fail
-from sync_hooks.execution.job_launch import JOBSET_API_VERSION, WORKLOAD_DELETED, launch
+from sync_hooks.execution.job_answer import enter, fail
+from sync_hooks.execution.job_launch import WORKLOAD_DELETED, launch
 from sync_hooks.execution.job_restart import begin_restart, go_on, is_restarting, may_restart
 from sync_hooks.execution.job_settle import settle
 from sync_hooks.execution.job_teardown import tear_down
-from sync_hooks.execution.job_watch import pending, watch
+from sync_hooks.execution.job_watch import hold_back, note_places, watch
 from sync_hooks.execution.phase import FAILED as PHASE_FAILED
-from sync_hooks.execution.phase import PENDING, Workload, belongs, ended, own_pods, suspended, terminal_condition
+from sync_hooks.execution.phase import (
+    JOBSET_VERSION,
+    PENDING,
+    Workload,
+    belongs,
+    ended,
+    own_pods,
+    suspended,
+    terminal_condition,
+)
 
 
 def sync(request: Request, observed: Observed, now: datetime) -> Answer:
@@ -67,52 +76,72 @@ def _follow(
     if status.workload_ref is not None and status.workload_ref.uid != train_job.metadata.uid:
         text = f"TrainJob {train_job.name} was deleted and made again by somebody else"
         return fail(request, status, WORKLOAD_DELETED, text, now)
-    status = status.model_copy(update={"workload_ref": _reference(train_job)})
+    reference = _reference(request, train_job)
+    status = status.model_copy(update={"workload_ref": reference, "attempt": status.attempt or 0})
     if train_job.spec.suspend and terminal_condition(train_job) is None:
-        return pending(request, status, suspended(train_job), now)
-    jobset = GetObject(JOBSET_API_VERSION, "JobSet", train_job.name, request.parent.metadata.namespace)
-    pods = ListPods(request.parent.metadata.namespace, train_job.name)
-    nodes = ListNodes()
-    watched = (jobset, pods, nodes) if spec.node_health_monitor else (jobset, pods)
-    wanted: tuple[Read, ...] = (jobset,) if terminal_condition(train_job) else watched
+        return hold_back(request, spec, status, suspended(train_job), now)
+    condition = terminal_condition(train_job)
+    if condition is None:
+        return _watch(request, spec, status, train_job, observed, now)
+    jobset = _jobset(request, train_job)
+    pods = ListPods(request.parent.metadata.namespace, train_job.name, fresh=True)
+    wanted: tuple[Read, ...] = (jobset, pods) if _is_unknown(status) else (jobset,)
     if any(read not in observed for read in wanted):
         return Reads(wanted)
-    if any(isinstance(observed[read], Unreadable) for read in wanted if read != nodes):
+    if isinstance(observed[jobset], Unreadable):
         return keep(request, UNREADABLE_RESYNC_SECONDS)
-    condition = terminal_condition(train_job)
-    if condition is not None and belongs(observed[jobset], train_job):
-        return _end(request, spec, status, ended(condition), now)
-    if condition is not None:
+    if not belongs(observed[jobset], train_job):
         waiting = Workload(PENDING, "WorkloadTerminating", "an earlier JobSet of this name is being removed")
-        return pending(request, status, waiting, now)
-    return watch(request, spec, status, own_pods(observed[pods], observed[jobset]), observed.get(nodes, ()), now)
+        return hold_back(request, spec, status, waiting, now)
+    found = observed.get(pods, ())
+    known = own_pods(() if isinstance(found, Unreadable) else found, observed[jobset])
+    return _end(request, spec, note_places(status, known), ended(condition), observed, now)
 
 
-def _reference(train_job: TrainJobChild) -> ObjectReference:
-    metadata = train_job.metadata
+def _watch(
+    request: Request, spec: JobSpec, status: JobStatus, train_job: TrainJobChild, observed: Observed, now: datetime
+) -> Answer:
+    """Look at the pods: at a shared snapshot, but for the first that run, which may be gone a moment later."""
+    first = not status.nodes and any(item.ready for item in train_job.status.jobs_status)
+    jobset, pods = _jobset(request, train_job), ListPods(request.parent.metadata.namespace, train_job.name, fresh=first)
+    wanted: tuple[Read, ...] = (jobset, pods, ListNodes())
+    if any(read not in observed for read in wanted):
+        return Reads(wanted)
+    if isinstance(observed[jobset], Unreadable) or isinstance(observed[pods], Unreadable):
+        return keep(request, UNREADABLE_RESYNC_SECONDS)
+    return watch(request, spec, status, own_pods(observed[pods], observed[jobset]), observed[ListNodes()], now)
+
+
+def _jobset(request: Request, train_job: TrainJobChild) -> GetObject:
+    return GetObject(JOBSET_VERSION, "JobSet", train_job.name, request.parent.metadata.namespace)
+
+
+def _is_unknown(status: JobStatus) -> bool:
+    """Tell whether a workload has ended of which nobody has seen when or where it ran."""
+    return status.workload_start_time is None or not status.nodes
+
+
+def _reference(request: Request, train_job: TrainJobChild) -> ObjectReference:
     return ObjectReference(
         api_version=train_job.api_version,
         kind=train_job.kind,
-        name=metadata.name,
-        namespace=metadata.namespace,
-        uid=metadata.uid,
+        name=train_job.name,
+        namespace=request.parent.metadata.namespace,
+        uid=train_job.metadata.uid,
     )
 
 
-def _end(request: Request, spec: JobSpec, status: JobStatus, workload: Workload, now: datetime) -> Result:
-    new = status.model_copy(
-        update={
-            "workload_phase": workload.phase,
-            "workload_end_time": workload.ended or rfc3339(now),
-            "waiting": None,
-            "attempt": status.attempt or 0,
-        }
-    )
+def _end(
+    request: Request, spec: JobSpec, status: JobStatus, workload: Workload, observed: Observed, now: datetime
+) -> Answer:
+    update = {"workload_phase": workload.phase, "workload_end_time": workload.ended or rfc3339(now), "waiting": None}
+    new = status.model_copy(update=update)
+    text = f"{workload.reason}: {workload.message}"
     if workload.phase == PHASE_FAILED and may_restart(request, spec, new):
-        return begin_restart(request, spec, new, f"{workload.reason}: {workload.message}", now)
+        return begin_restart(request, spec, new, text, now)
     if workload.phase == PHASE_FAILED:
-        return fail(request, new, WORKLOAD_FAILED, f"{workload.reason}: {workload.message}", now)
-    return answer(request, enter(new, SUCCEEDED, "WorkloadCompleted", workload.message, now), resync_after=1)
+        return settle(request, spec, enter(new, FAILED, WORKLOAD_FAILED, text, now), observed, now)
+    return settle(request, spec, enter(new, SUCCEEDED, "WorkloadCompleted", workload.message, now), observed, now)
 
 
 def finalize(request: Request, observed: Observed, now: datetime) -> Answer:

@@ -1,7 +1,7 @@
 """The story of a WorkloadRun: make its Workflow once, then show what the Workflow says, and in the end the verdict.
 
 Order: a run that has ended is left alone; a Workflow that is seen is mirrored; else one is made, after a live read that
-finds neither a Workflow of that name nor a newer state of the run. Nothing is resolved here.
+finds no Workflow of that name. Nothing is resolved here.
 """
 
 from __future__ import annotations
@@ -22,24 +22,19 @@ from sync_hooks.api.conditions import (
     set_exclusive,
 )
 from sync_hooks.api.model import API_VERSION, Condition
-from sync_hooks.api.names import LABEL_MANAGED_BY, LABEL_WORKLOAD_RUN, MANAGED_BY
+from sync_hooks.api.names import ANNOTATION_RETENTION, LABEL_MANAGED_BY, LABEL_WORKLOAD_RUN, MANAGED_BY
 from sync_hooks.api.observed import LiveObject
 from sync_hooks.api.request import WORKFLOW, Request, WorkflowChild
+from sync_hooks.api.results import Waiting
 from sync_hooks.api.status import read_status, write_status
-from sync_hooks.api.sync import Answer, GetObject, ListSyncErrors, Observed, Reads, Result, Unreadable
+from sync_hooks.api.sync import Answer, GetObject, Observed, Reads, Result, Unreadable
+from sync_hooks.api.time import rfc3339
 from sync_hooks.api.workflow import WorkflowStatus
 from sync_hooks.api.workloadrun import WorkflowReference, WorkloadRunStatus
-from sync_hooks.execution.answers import (
-    UNREADABLE_RESYNC_SECONDS,
-    first,
-    is_current,
-    keep,
-    keep_live,
-    own_read,
-    stubs,
-    transitions,
-)
-from sync_hooks.execution.waiting import CHILD_GIVE_UP_SECONDS, CHILD_LIVE_READ_SECONDS, next_look, wait, waited
+from sync_hooks.execution.answers import UNREADABLE_RESYNC_SECONDS, first, keep, stubs, transitions
+from sync_hooks.execution.unseen import GivenUp, look_for
+from sync_hooks.execution.waiting import CHILD_GIVE_UP_SECONDS, next_look, wait, wait_within
+from sync_hooks.execution.workflow_answer import nothing_known
 from sync_hooks.report.verdict import MOST_REASONS, judge
 
 MIRRORED = (
@@ -122,16 +117,14 @@ def _launch(request: Request, status: WorkloadRunStatus, observed: Observed, now
     if admitted.errors:
         errors = "; ".join(f"{error.field}: {error.message}" for error in admitted.errors)
         return _fail(request, status, INVALID_SPEC, errors, now)
-    own, other = own_read(parent), GetObject(API_VERSION, "Workflow", parent.metadata.name, parent.metadata.namespace)
-    if own not in observed or other not in observed:
-        return Reads((own, other))
-    live, workflow = observed[own], observed[other]
-    if isinstance(live, Unreadable) or isinstance(workflow, Unreadable):
+    other = GetObject(API_VERSION, "Workflow", parent.metadata.name, parent.metadata.namespace)
+    if other not in observed:
+        return Reads((other,))
+    workflow = observed[other]
+    if isinstance(workflow, Unreadable):
         return keep(request, UNREADABLE_RESYNC_SECONDS)
-    if live is None or live.metadata.uid != parent.metadata.uid:
-        return keep(request)  # deleted meanwhile: garbage collection has the rest
-    if not is_current(parent, live):
-        return keep_live(request, live)
+    if workflow is None and status.workflow_ref is not None:
+        return _fail(request, status, "WorkflowDeleted", "the Workflow was deleted while the run was under way", now)
     if workflow is None:
         return _create(request, status, admitted.object["spec"], observed, now)
     return _await(request, status, workflow, now)
@@ -140,41 +133,37 @@ def _launch(request: Request, status: WorkloadRunStatus, observed: Observed, now
 def _create(
     request: Request, status: WorkloadRunStatus, spec: dict[str, Any], observed: Observed, now: datetime
 ) -> Answer:
-    if status.workflow_ref is not None:
-        return _fail(request, status, "WorkflowDeleted", "the Workflow was deleted while the run was under way", now)
-    waiting = wait(status.waiting, "WorkflowNotSeen", "the Workflow is being created", now)
-    if waited(waiting, now) > CHILD_LIVE_READ_SECONDS:
-        errors = ListSyncErrors(request.parent.metadata.namespace, request.parent.metadata.uid)
-        if errors not in observed:
-            return Reads((errors,))
-        texts = observed[errors]
-        text = texts[0] if texts and not isinstance(texts, Unreadable) else "no error was reported"
-        if waited(waiting, now) > CHILD_GIVE_UP_SECONDS:
-            return _fail(request, status, "WorkflowCreationError", f"the Workflow cannot be created: {text}", now)
-        waiting = wait(status.waiting, "WorkflowNotSeen", f"the Workflow cannot be created yet: {text}", now)
-    new = _in_progress(status, "Creating", waiting.message, now).model_copy(update={"waiting": waiting})
-    return _answer(request, status, new, (_workflow(request.parent, spec),), next_look(waiting, now))
+    workflow = _workflow(request.parent, spec)
+    waiting = look_for(request, status.waiting, workflow, observed, now)
+    if isinstance(waiting, Reads):
+        return waiting
+    if isinstance(waiting, GivenUp):
+        return _fail(request, status, waiting.reason, waiting.message, now)
+    return _answer(request, status, _in_progress(status, waiting, now), (workflow,), next_look(waiting, now))
 
 
 def _await(request: Request, status: WorkloadRunStatus, workflow: LiveObject, now: datetime) -> Result:
     """Wait for our own Workflow to be visible, or for an earlier one to go; anything else is a collision."""
+    name = workflow.metadata.name
     ours = workflow.metadata.controller_uid() == request.parent.metadata.uid
     going = workflow.metadata.deletion_timestamp is not None
     if not ours and not going:
-        owner = "belongs to somebody else"
-        message = f"a Workflow named {workflow.metadata.name} {owner}: delete it or choose another name for the run"
+        message = f"a Workflow named {name} belongs to somebody else: delete it or choose another name for the run"
         return _fail(request, status, "WorkflowNameCollision", message, now)
-    text = "an earlier Workflow of this name is being deleted" if going else "the Workflow is not visible yet"
-    waiting = wait(status.waiting, "WorkflowTerminating" if going else "WorkflowNotSeen", text, now)
-    if waited(waiting, now) > CHILD_GIVE_UP_SECONDS and going:
-        message = f"{text} and does not go: it is held by {', '.join(workflow.metadata.finalizers) or 'nothing named'}"
-        return _fail(request, status, "WorkflowNameCollision", message, now)
-    new = _in_progress(status, "Creating", text, now).model_copy(update={"waiting": waiting})
-    return _answer(request, status, new, (), next_look(waiting, now))
+    if not going:
+        waiting = wait(status.waiting, "WorkflowNotSeen", "the Workflow is not visible yet", now, f"Workflow/{name}")
+        return _answer(request, status, _in_progress(status, waiting, now), (), next_look(waiting, now))
+    text = f"an earlier Workflow {name} is being deleted"
+    late = wait_within(CHILD_GIVE_UP_SECONDS, status.waiting, "WorkflowTerminating", text, now, f"Workflow/{name}")
+    if late is None:
+        held = ", ".join(workflow.metadata.finalizers) or "nothing named"
+        return _fail(request, status, "WorkflowNameCollision", f"{text} and does not go: it is held by {held}", now)
+    return _answer(request, status, _in_progress(status, late, now), (), next_look(late, now))
 
 
 def _workflow(parent: LiveObject, spec: dict[str, Any]) -> dict[str, Any]:
     name = parent.metadata.name
+    retention = (parent.metadata.annotations or {}).get(ANNOTATION_RETENTION)
     return {
         "apiVersion": API_VERSION,
         "kind": "Workflow",
@@ -182,6 +171,7 @@ def _workflow(parent: LiveObject, spec: dict[str, Any]) -> dict[str, Any]:
             "name": name,
             "namespace": parent.metadata.namespace,
             "labels": {LABEL_MANAGED_BY: MANAGED_BY, LABEL_WORKLOAD_RUN: name},
+            **({"annotations": {ANNOTATION_RETENTION: retention}} if retention else {}),
         },
         "spec": spec,
     }
@@ -191,22 +181,22 @@ def _metadata(parent: LiveObject) -> dict[str, Any]:
     return {"name": parent.metadata.name, "namespace": parent.metadata.namespace}
 
 
-def _in_progress(status: WorkloadRunStatus, reason: str, message: str, now: datetime) -> WorkloadRunStatus:
-    conditions = set_exclusive(status.conditions or [], IN_PROGRESS, reason, message, now)
-    return status.model_copy(update={"conditions": list(conditions)})
+def _in_progress(status: WorkloadRunStatus, waiting: Waiting, now: datetime) -> WorkloadRunStatus:
+    conditions = set_exclusive(status.conditions or [], IN_PROGRESS, "Creating", waiting.message, now)
+    return status.model_copy(update={"conditions": list(conditions), "waiting": waiting})
 
 
 def _fail(request: Request, status: WorkloadRunStatus, reason: str, message: str, now: datetime) -> Result:
     conditions = set_exclusive(status.conditions or [], FAILED, reason, message, now)
-    new = status.model_copy(
-        update={
-            "conditions": list(conditions),
-            "verdict": "Failed",
-            "verdict_reasons": [f"{reason}: {message}"],
-            "waiting": None,
-        }
-    )
-    return _answer(request, status, new)
+    update = {
+        "conditions": list(conditions),
+        "verdict": "Failed",
+        "verdict_reasons": [f"{reason}: {message}"],
+        "coverage": nothing_known(status.coverage),
+        "waiting": None,
+        "completion_time": rfc3339(now),
+    }
+    return _answer(request, status, status.model_copy(update=update))
 
 
 def _answer(

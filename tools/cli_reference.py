@@ -10,6 +10,7 @@ import click
 
 from cli.exits import MEANINGS
 from cli.main import COMMANDS, cli
+from cli.reporting.formats import MEANINGS as MEANINGS_OF_FORMS
 
 FILE = "docs/cli.md"
 NOTICE = "<!-- Made by tools/generate.py; change the commands, not this page. -->\n"
@@ -32,6 +33,7 @@ def page() -> str:
         _commands(),
         f"## Exit codes\n\nThe same for text and every other form.\n\n{_exit_codes()}",
         f"## Output\n\n{OUTPUT}",
+        f"## Forms of a report\n\nOf `report`, `simulate`, and `run` and `status` with `--wait`.\n\n{_forms()}",
         f"## Clusters\n\n{PLUGIN}",
         *(_command(name, context) for name in sorted(COMMANDS)),
     ]
@@ -46,6 +48,11 @@ def _commands() -> str:
 def _exit_codes() -> str:
     rows = "".join(f"| {code} | {text} |\n" for code, text in sorted(MEANINGS.items()))
     return f"| code | meaning |\n| --- | --- |\n{rows}"
+
+
+def _forms() -> str:
+    rows = "".join(f"| `-o {name}` | {_cell(text)} |\n" for name, text in MEANINGS_OF_FORMS.items())
+    return f"| form | what it is for |\n| --- | --- |\n{rows}"
 
 
 def _command(name: str, parent: click.Context) -> str:

@@ -16,7 +16,9 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]  # also runs before the project is installed, and as a module
 
-from official import types_yaml  # noqa: E402  the path above comes first
+from cli_reference import FILE as CLI_FILE  # noqa: E402  the path above comes first
+from cli_reference import page as cli_page  # noqa: E402
+from official import types_yaml  # noqa: E402
 from platforms import FILE, page  # noqa: E402
 from reference import pages  # noqa: E402
 
@@ -69,6 +71,7 @@ def generated() -> Mapping[str, str]:
     for source in sorted(PROFILE_SOURCES.glob("*.yaml")):
         files[f"{PROFILES}/{source.name}"] = HEADER + source.read_text("utf-8")
     files |= {f"docs/reference/{name}": text for name, text in {**pages(), FILE: page()}.items()}
+    files[CLI_FILE] = cli_page()
     files[TYPES] = HEADER + types_yaml()
     return files
 

@@ -18,7 +18,9 @@ from sync_hooks import bandwidth, goodput, job, workflow, workloadrun
 from sync_hooks.api.conditions import FAILED, INVALID_SPEC, set_exclusive
 from sync_hooks.api.observed import LiveObject
 from sync_hooks.api.request import Request, decode
+from sync_hooks.api.status import read_status
 from sync_hooks.api.sync import Answer, Busy, Event, Observed, Read, Reads, Result, Unreadable
+from sync_hooks.api.workflow import WorkflowStatus
 from sync_hooks.execution.answers import is_current, keep_live, own_read
 
 MOST_ROUNDS = 6  # a hook asks, looks and asks again; more means it never ends
@@ -89,15 +91,12 @@ def _ask(function: Hook, request: Request, read: Reader, now: datetime) -> Resul
     own = own_read(request.parent)
     live = read(own)
     if isinstance(live, Unreadable):
-        alone = function(request, {own: live}, now)
-        refused = isinstance(alone, Result) and _refuses_spec(
-            alone
-        )  # true whatever the cluster says: specs never change
-        return alone if refused else Busy(f"the parent cannot be read: {live.reason}")  # type: ignore[return-value]
+        return _refuse_spec(function(request, {own: live}, now)) or Busy(f"the parent cannot be read: {live.reason}")
     if live is None or live.metadata.uid != request.parent.metadata.uid:
         return Busy("the parent is not there, or is not this one")  # an invented one must not read others' logs
     if not is_current(request.parent, live):
         return keep_live(request, live)
+    request = _with_status(replace(request, parent=live))  # of one version there is one spec, whoever the caller is
     observed: dict[Read, Any] = {own: live}
     for _ in range(MOST_ROUNDS):
         result = function(request, observed, now)
@@ -107,9 +106,11 @@ def _ask(function: Hook, request: Request, read: Reader, now: datetime) -> Resul
     return Busy("the hook asked for more and more")
 
 
-def _refuses_spec(result: Result) -> bool:
-    conditions = result.status.get("conditions") or ()
-    return any(item["status"] == "True" and item["reason"] == INVALID_SPEC for item in conditions)
+def _refuse_spec(answer: Answer) -> Result | None:
+    """Let through that a spec is refused: specs never change, so that is true of every version of the parent."""
+    conditions = answer.status.get("conditions") or () if isinstance(answer, Result) else ()
+    refused = any(item["status"] == "True" and item["reason"] == INVALID_SPEC for item in conditions)
+    return answer if refused and isinstance(answer, Result) else None
 
 
 def _encode(request: Request, result: Result, hook: str) -> bytes:
@@ -132,15 +133,21 @@ def _may_leave(request: Request, child: Mapping[str, Any]) -> bool:
 def _refuse(body: bytes, reason: str, now: datetime) -> HookResponse:
     """Answer a request whose objects have shapes that the API server should not have let in: keep all, say why."""
     raw = msgspec.json.decode(body)
-    children = raw.get("children") if isinstance(raw, dict) else None
-    kept = [stub for objects in _maps(children) for child in _maps(objects) if (stub := _raw_stub(child))]
-    conditions = set_exclusive((), FAILED, "InvalidObject", f"the object cannot be understood: {reason}", now)
+    request = _map(raw)
+    children = (child for objects in _maps(request.get("children")) for child in _maps(objects))
+    kept = [stub for child in children if (stub := _raw_stub(child))]
+    old = read_status(WorkflowStatus, _map(request.get("parent")).get("status")).conditions or ()
+    conditions = set_exclusive(old, FAILED, "InvalidObject", f"the object cannot be understood: {reason}", now)
     status = {"conditions": [condition.to_dict() for condition in conditions]}
     return HookResponse(200, msgspec.json.encode({"status": status, "children": kept}))
 
 
+def _map(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
 def _maps(value: Any) -> list[Any]:
-    return list(value.values()) if isinstance(value, dict) else []
+    return list(_map(value).values())
 
 
 def _raw_stub(child: Any) -> dict[str, Any] | None:

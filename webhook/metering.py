@@ -17,6 +17,7 @@ from sync_hooks.api.sync import (
     GetObject,
     ListKinds,
     ListNodes,
+    ListObjects,
     ListPods,
     ListSyncErrors,
     Read,
@@ -71,7 +72,7 @@ def counted(read: Reader) -> Reader:
 def kind_of(read: Read) -> str:
     """Name what a read is of, in few words: the kinds that are ever read, and what is none."""
     match read:
-        case GetObject(api_version, kind):
+        case GetObject(api_version, kind) | ListObjects(api_version, kind):
             return kind if (api_version, kind) in RESOURCES else OTHER
         case GetLogProfile():
             return "LogProfile"

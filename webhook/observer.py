@@ -20,6 +20,7 @@ from sync_hooks.api.sync import (
     GetObject,
     ListKinds,
     ListNodes,
+    ListObjects,
     ListPods,
     ListSyncErrors,
     Read,
@@ -74,6 +75,7 @@ class ApiResources(msgspec.Struct):
 
 _KINDS = msgspec.json.Decoder(ApiResources)
 _OBJECT = msgspec.json.Decoder(LiveObject)
+_OBJECTS = msgspec.json.Decoder(Page[LiveObject])
 _NODES = msgspec.json.Decoder(Page[Node])
 _PODS = msgspec.json.Decoder(Page[Pod])
 _EVENTS = msgspec.json.Decoder(Page[Event])
@@ -124,6 +126,8 @@ class Observer:
         match read:
             case GetObject():
                 return self._object(read)
+            case ListObjects():
+                return self._objects(read)
             case GetLogProfile(name):
                 known = GetObject(CRE, "LogProfile", name)
                 return self._profiles.get(name, LOG_PROFILE_SECONDS, lambda: self._object(known))
@@ -149,6 +153,11 @@ class Observer:
             if error.status == NOT_FOUND:
                 return None
             raise
+
+    def _objects(self, read: ListObjects) -> tuple[LiveObject, ...]:
+        path = Path(read.api_version, RESOURCES[read.api_version, read.kind], read.namespace)
+        found = self._list(path, _OBJECTS, {})
+        return tuple(sorted(found, key=lambda item: (item.metadata.namespace, item.metadata.name)))
 
     def _list_nodes(self) -> tuple[Node, ...]:
         return tuple(sorted(self._list(Path("v1", "nodes"), _NODES, {}), key=lambda node: node.name))

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from cli.group_view import GroupView
-from cli.node_view import EXCLUDED, FAILED, INCONCLUSIVE, SUCCEEDED, NodeView
+from cli.node_view import EXCLUDED, FAILED, INCONCLUSIVE, SUCCEEDED, UNKNOWN, NodeView
 from cli.run_view import RunView
 
-LISTS = (SUCCEEDED, FAILED, INCONCLUSIVE, EXCLUDED)
+LISTS = (SUCCEEDED, FAILED, INCONCLUSIVE, UNKNOWN, EXCLUDED)
 
 
 def document(run: Mapping[str, Any], seen: RunView) -> dict[str, Any]:

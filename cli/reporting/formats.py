@@ -45,4 +45,15 @@ def _markdown(run: RunView, now: datetime) -> str:
 FORMS: Mapping[str, Form] = {"html": _html, "junit": _junit, "markdown": _markdown, "nodes": bad_nodes}
 """Forms that are one text; ``text`` is written to a terminal and ``json`` has the objects too."""
 
-ALL = ("text", "json", *FORMS)
+MEANINGS: Mapping[str, str] = {
+    "text": "for the terminal: verdict and why, groups worst first, ends of failing logs",
+    "json": "one document: the WorkloadRun, every group with its figures, curve and log, every node in one list",
+    "html": "one page to send on: heat map of nodes by topology domain, bandwidth, goodput, timeline, logs; no script, "
+    "nothing loaded, values that may be secrets left out",
+    "junit": "JUnit XML for CI: a test for the verdict, one a group, one a bad node; only Passed is green",
+    "markdown": "for a pull request or an issue",
+    "nodes": "names of failed nodes, one a line: kubectl cordon $(workloadrun report NAME -o nodes)",
+}
+"""What each form is for, for the documentation."""
+
+ALL = tuple(MEANINGS)

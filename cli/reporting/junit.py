@@ -11,14 +11,14 @@ from datetime import datetime
 from xml.etree import ElementTree
 
 from cli.group_view import GroupView
-from cli.node_view import EXCLUDED, FAILED, INCONCLUSIVE, NodeView
+from cli.node_view import EXCLUDED, FAILED, INCONCLUSIVE, UNKNOWN, NodeView
 from cli.output import printable
 from cli.reporting import wording
 from cli.run_view import RunView
 
 MOST_LOG_LINES = 50
 UNKNOWN_TIME = "1970-01-01T00:00:00Z"
-BAD_NODES = (FAILED, INCONCLUSIVE, EXCLUDED)
+BAD_NODES = (FAILED, INCONCLUSIVE, UNKNOWN, EXCLUDED)
 
 Element = ElementTree.Element
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from cli.group_view import GroupView, worst_first
-from cli.node_view import NODE_ORDER, SUCCEEDED
+from cli.node_view import EXCLUDED, FAILED, INCONCLUSIVE, NODE_ORDER, SUCCEEDED, UNKNOWN
 from cli.output import printable
 from cli.reporting import wording
 from cli.run_view import FIGURES, RunView
@@ -88,7 +88,7 @@ def _nodes(run: RunView) -> Iterator[str]:
         yield f"{good} nodes passed.\n"
 
 
-BAD = ("failed", "inconclusive", "excluded")
+BAD = (FAILED, INCONCLUSIVE, UNKNOWN, EXCLUDED)
 
 
 def _logs(run: RunView) -> Iterator[str]:

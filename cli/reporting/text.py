@@ -27,6 +27,8 @@ def print_report(console: Console, run: RunView) -> None:
     print_summary(console, run)
     if run.groups:
         console.print(_table(run))
+    if len(run.groups) > MOST_GROUPS:
+        console.print(f"and {len(run.groups) - MOST_GROUPS} more groups")
     for line in wording.results(run.status.get("results") or {}):
         console.print(_safe(line))
     failing = [group for group in worst_first(run.groups, run.figure) if _needs_a_word(group)]
@@ -67,9 +69,6 @@ def _table(run: RunView) -> Table:
     shown = worst_first(run.groups, run.figure)[:MOST_GROUPS]
     for group in shown:
         table.add_row(*_row(group, figures, several=several))
-    if len(run.groups) > len(shown):
-        table.caption = f"and {len(run.groups) - len(shown)} more groups"
-        table.caption_justify = "left"
     return table
 
 

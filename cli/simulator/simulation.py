@@ -84,7 +84,7 @@ class Simulation:
         faults: Faults | None = None,
         collect_seconds: float = 1.0,
     ) -> None:
-        dice = Dice(faults or Faults())
+        self.dice = dice = Dice(faults or Faults())
         pace = pace or Pace()
         self.clock = VirtualClock(start)
         self.store = Store(self.clock.stamp, discovery, seed=dice.faults.seed)

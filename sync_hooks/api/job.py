@@ -137,6 +137,8 @@ class JobStatus(ApiModel):
     """When the workload of this attempt was first seen running."""
     workload_end_time: Timestamp | None = None
     """When the workload of this attempt ended."""
+    nodes: list[str] | None = None
+    """Node of each worker of this attempt, in order of the workers; absent for more than a thousand."""
     figures: Figures | None = None
     """Key figures of the measurements."""
     unmeasured: list[str] | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sync_hooks.api.model import GROUP
 
@@ -16,6 +17,7 @@ LABEL_ITERATION = f"{GROUP}/iteration"
 LABEL_JOB = f"{GROUP}/job"
 LABEL_DEVICES = f"{GROUP}/devices"
 ANNOTATION_GROUP_NODES = f"{GROUP}/group-nodes"
+ANNOTATION_RETENTION = f"{GROUP}/retention"  # of a WorkloadRun: how long its Jobs stay after its end, as 72h
 
 LONGEST_PREFIX = 20  # leaves room for -g2499-i10-t3-w9-launcher-0-0-xxxxx below 63
 HASH_LENGTH = 5
@@ -101,6 +103,7 @@ class JobKey:
     retry: int = 0
 
 
+@lru_cache(maxsize=1 << 15)  # the same names come with every sync of a Workflow
 def job_key(name: str) -> JobKey | None:
     """Read the numbers back out of a Job's name; None for a name of another form."""
     match = _JOB_NAME.search(name)

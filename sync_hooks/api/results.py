@@ -15,9 +15,9 @@ class Coverage(ApiModel):
     tested: Int32
     """Nodes with a verdict of their own: succeeded or failed."""
     excluded: Int32
-    """Nodes left out before anything ran."""
+    """Nodes left out before anything ran, and nodes that were cordoned or lost before they could be judged."""
     inconclusive: Int32
-    """Nodes that ran, where a failure of their group could be blamed on others."""
+    """Nodes without a verdict: their group's failure was blamed on others or on nobody, or nothing ran on them."""
 
 
 class ExcludedNode(ApiModel):
@@ -46,6 +46,8 @@ class Progress(ApiModel):
     """Ended well."""
     failed: Int32
     """Ended badly."""
+    since: Timestamp | None = None
+    """When these counts last changed."""
 
 
 class WorstGroup(ApiModel):
@@ -129,6 +131,6 @@ class FailedNode(ApiModel):
     name: str
     """Name of the node."""
     reason: str
-    """HardwareFailureDetected, ThresholdViolation or WorkloadFailed."""
+    """HardwareFailureDetected, ThresholdViolation or WorkloadFailed; Drained, NodeLost or NodeNotReady exclude it."""
     message: str
     """What happened."""

@@ -23,6 +23,18 @@ class GetObject:
 
 
 @dataclass(frozen=True, slots=True)
+class ListObjects:
+    """Every object of a kind, in one namespace or, where that is empty, in all: only for kinds of which there are few.
+
+    Observed as a tuple of `observed.LiveObject` sorted by namespace and name.
+    """
+
+    api_version: str
+    kind: str
+    namespace: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class GetLogProfile:
     """One LogProfile, at most 30 s old. Observed as `observed.LiveObject` or None."""
 
@@ -82,7 +94,7 @@ class ListSyncErrors:
     uid: str
 
 
-Read = GetObject | GetLogProfile | ListNodes | ListPods | ReadLog | ListKinds | ListSyncErrors
+Read = GetObject | ListObjects | GetLogProfile | ListNodes | ListPods | ReadLog | ListKinds | ListSyncErrors
 
 
 @dataclass(frozen=True, slots=True)

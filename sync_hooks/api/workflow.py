@@ -35,6 +35,10 @@ class IterationSummary(ApiModel):
     """Groups that ended badly."""
     result: str
     """ConfigMap with every group's result."""
+    start_time: Timestamp | None = None
+    """When its first workload started."""
+    completion_time: Timestamp | None = None
+    """When its last workload ended."""
 
 
 class WorkflowStatus(ApiModel):
@@ -60,6 +64,8 @@ class WorkflowStatus(ApiModel):
     """Groups of the current iteration whose Job has been seen, as ranges: 0-3,5."""
     lost: str | None = None
     """Groups of the current iteration whose Job was deleted by somebody else, as ranges."""
+    refused: dict[str, str] | None = None
+    """Groups of the current iteration whose Job's name belongs to somebody else, by group number: whose."""
     retries: dict[str, Int32] | None = None
     """Retries seen in the current iteration, by group number."""
     iterations: list[IterationSummary] | None = None

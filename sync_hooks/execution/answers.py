@@ -42,13 +42,9 @@ def own_read(parent: LiveObject) -> GetObject:
     return GetObject(parent.api_version, parent.kind, parent.metadata.name, parent.metadata.namespace)
 
 
-def is_current(parent: LiveObject, live: LiveObject | None) -> bool:
+def is_current(parent: LiveObject, live: LiveObject) -> bool:
     """Tell whether the request shows the parent as it is now."""
-    return (
-        live is not None
-        and live.metadata.uid == parent.metadata.uid
-        and live.metadata.resource_version == parent.metadata.resource_version
-    )
+    return live.metadata.resource_version == parent.metadata.resource_version
 
 
 def transitions(old: Sequence[Condition], new: Sequence[Condition]) -> tuple[Event, ...]:

@@ -1,24 +1,27 @@
 """Who is to blame for a failed workload, and what its log says.
 
-The first worker that failed names its node; else a host that mpirun names; never the launcher's node. Where nobody can
-be named the whole group is failed, saying so. A pod that was preempted or evicted through the API blames nobody.
+The first worker that failed names its node; else a host that mpirun names; else the workers that never started while
+others did; never the launcher's node. Where nobody can be named the whole group is failed, saying so. A pod that was
+preempted or evicted through the API blames nobody.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sync_hooks.api.job import FailureLog
 from sync_hooks.api.observed import ContainerStatus, Log, Pod
 from sync_hooks.api.results import FailedNode
 from sync_hooks.api.sync import ReadLog, Unreadable
-from sync_hooks.execution.phase import is_launcher
+from sync_hooks.api.trainer import WORKER
+from sync_hooks.execution.phase import held_up, is_launcher, is_live
 
 WORKLOAD_FAILED = "WorkloadFailed"
 TIMED_OUT = "JobTimedOut"
 STALLED = "WorkloadStalled"
+CREATION_ERROR = "WorkloadCreationError"
 RAN_AND_FAILED = frozenset({WORKLOAD_FAILED, TIMED_OUT, STALLED})  # any other failure is not the nodes'
 UNKNOWN_EXIT_CODE = -1
 TAIL_LINES = 800
@@ -86,18 +89,30 @@ def hung(pods: Sequence[Pod]) -> Failure | None:
     return Failure(telling[0], _first_container(telling[0]), UNKNOWN_EXIT_CODE, "Timeout", "") if telling else None
 
 
+def exit_codes(pod: Pod) -> tuple[int, ...]:
+    """Return how a pod's containers ended, those that did."""
+    statuses = (*pod.status.init_container_statuses, *pod.status.container_statuses)
+    return tuple(status.state.terminated.exit_code for status in statuses if status.state.terminated is not None)
+
+
 def _first_container(pod: Pod) -> str:
     statuses: tuple[ContainerStatus, ...] = pod.status.container_statuses
     return statuses[0].name if statuses else (pod.spec.containers[0].name if pod.spec.containers else "")
 
 
-def blame(failed: Sequence[Failure], pods: Sequence[Pod], nodes: Sequence[str], tail: str) -> Blame:
-    """Judge who failed a group that ran on ``nodes``; ``tail`` is the end of the launcher's log, empty without one."""
+def blame(
+    failed: Sequence[Failure], pods: Sequence[Pod], nodes: Sequence[str], tail: str, hosts: Mapping[str, str]
+) -> Blame:
+    """Judge who failed a group that ran on ``nodes``.
+
+    ``tail`` is the end of the launcher's log, empty without one; ``hosts`` tells the node of each worker's host name.
+    """
     disturbed = [text for text in (_disturbance(pod) for pod in pods) if text]
     if disturbed:
         return Blame("None", (), disturbed[0])
     workers = [failure for failure in failed if not is_launcher(failure.pod) and failure.pod.spec.node_name]
-    named = _first_to_fail(workers) or _named_by_mpirun(pods, nodes, tail)
+    named = _first_to_fail(workers) or _named_by_mpirun({**{node: node for node in nodes}, **hosts}, tail)
+    named = named or _stuck(pods)
     if named and (len(named) < len(nodes) or len(nodes) == 1):
         blamed = [FailedNode(name=name, reason=WORKLOAD_FAILED, message=text) for name, text in sorted(named.items())]
         return Blame("Node", tuple(blamed), blamed[0].message)
@@ -112,11 +127,19 @@ def _first_to_fail(workers: Sequence[Failure]) -> dict[str, str]:
     return {failure.pod.spec.node_name: failure.text for failure in workers if failure.order == first.order}
 
 
-def _named_by_mpirun(pods: Sequence[Pod], nodes: Sequence[str], tail: str) -> dict[str, str]:
-    places = {node: node for node in nodes}
-    for pod in pods:
-        if pod.spec.node_name and not is_launcher(pod):
-            places[_host(pod)] = pod.spec.node_name
+def _stuck(pods: Sequence[Pod]) -> dict[str, str]:
+    """Name the nodes of workers that never started; where none did it is the image's fault, or the run's own."""
+    workers = [pod for pod in pods if not is_launcher(pod) and pod.spec.node_name]
+    texts = {pod.spec.node_name: text for pod in workers if (text := held_up(pod) or _not_started(pod))}
+    return texts if len(texts) < len({pod.spec.node_name for pod in workers}) else {}
+
+
+def _not_started(pod: Pod) -> str | None:
+    waiting = is_live(pod) and pod.status.phase == "Pending"
+    return f"pod {pod.name} on node {pod.spec.node_name} has not started" if waiting else None
+
+
+def _named_by_mpirun(places: Mapping[str, str], tail: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for line in tail.splitlines():
         for host in MPI_HOST.findall(line):
@@ -126,9 +149,9 @@ def _named_by_mpirun(pods: Sequence[Pod], nodes: Sequence[str], tail: str) -> di
     return found
 
 
-def _host(pod: Pod) -> str:
-    """Host name of a JobSet's pod: its name without the random end."""
-    return pod.name.rsplit("-", 1)[0]
+def worker_hosts(jobset: str, nodes: Sequence[str]) -> dict[str, str]:
+    """Tell the node of each worker by its host name, as JobSet makes it; ``nodes`` are in order of the workers."""
+    return {f"{jobset}-{WORKER}-0-{index}": node for index, node in enumerate(nodes)}
 
 
 def _disturbance(pod: Pod) -> str | None:

@@ -16,6 +16,7 @@ from sync_hooks.api.names import (
 )
 from sync_hooks.api.observed import LiveObject
 from sync_hooks.api.request import Child
+from sync_hooks.execution.job_dependencies import blocking
 from sync_hooks.planning.job import render_job
 from sync_hooks.planning.plan import PLAN_KEY, Plan, RunIdentity
 from sync_hooks.report.iteration import RESULT_KEY, IterationResult, compress
@@ -51,17 +52,7 @@ def job(
 ) -> dict[str, Any]:
     """Render a group's Job; it blocks the deletion of the runtime, which Trainer needs until the TrainJob is gone."""
     rendered = render_job(plan, identity(workflow), workflow.metadata.name, group, iteration, retry)
-    if runtime is not None:
-        rendered["metadata"]["ownerReferences"] = [
-            {
-                "apiVersion": runtime.api_version,
-                "kind": runtime.kind,
-                "name": runtime.name,
-                "uid": runtime.metadata.uid,
-                "blockOwnerDeletion": True,
-            }
-        ]
-    return rendered
+    return blocking(rendered, runtime) if runtime is not None else rendered
 
 
 def _config_map(workflow: LiveObject, name: str, key: str, content: str) -> dict[str, Any]:

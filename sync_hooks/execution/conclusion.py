@@ -11,7 +11,7 @@ from sync_hooks.api.results import Coverage
 from sync_hooks.execution.answers import first
 from sync_hooks.planning.plan import Plan
 from sync_hooks.report.iteration import GroupResult, IterationResult
-from sync_hooks.report.nodes import NodeVerdicts
+from sync_hooks.report.nodes import GONE, NodeVerdicts
 
 MOST_NAMED = 10  # groups named in a message, unmeasured groups in the status
 
@@ -29,7 +29,12 @@ def conclude(
     old: Sequence[Condition], plan: Plan, results: Sequence[IterationResult], coverage: Coverage, now: datetime
 ) -> tuple[Condition, ...]:
     """Return the final conditions: Failed where a workload failed, else Succeeded; ValidationFailed beside either."""
-    failures = [(result.iteration, outcome) for result in results for outcome in result.groups if outcome.failure]
+    failures = [
+        (result.iteration, outcome)
+        for result in results
+        for outcome in result.groups
+        if outcome.failure and outcome.failure_reason not in GONE
+    ]
     violations = [(result.iteration, outcome) for result in results for outcome in result.groups if outcome.validation]
     conditions = _ended(old, plan, failures, coverage, now)
     if violations:
@@ -68,13 +73,13 @@ def _listed(found: Sequence[tuple[int, GroupResult, str]], plan: Plan) -> str:
     return "; ".join(first(named, MOST_NAMED))
 
 
-def coverage_of(plan: Plan, verdicts: NodeVerdicts | None) -> Coverage:
-    """Count the nodes; before the end none has a verdict."""
+def coverage_of(plan: Plan, verdicts: NodeVerdicts) -> Coverage:
+    """Count the nodes by what became of them: each is counted once."""
     return Coverage(
         targeted=plan.targeted,
-        tested=len(verdicts.succeeded) + len(verdicts.failed) if verdicts else 0,
-        excluded=len(plan.exclusions),
-        inconclusive=len(verdicts.inconclusive) if verdicts else 0,
+        tested=len(verdicts.succeeded) + len(verdicts.failed),
+        excluded=len(plan.exclusions) + len(verdicts.excluded),
+        inconclusive=len(verdicts.inconclusive),
     )
 
 

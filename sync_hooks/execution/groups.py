@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from sync_hooks.api.conditions import FAILED, HARDWARE_FAILED, VALIDATION_FAILED, find, is_true
 from sync_hooks.api.names import job_key
 from sync_hooks.api.request import JobChild
 from sync_hooks.api.results import Progress
 from sync_hooks.api.workflow import WorkflowStatus
-from sync_hooks.execution.blame import TIMED_OUT
-from sync_hooks.execution.ranges import read_ranges
+from sync_hooks.execution.blame import CREATION_ERROR, STALLED, WORKLOAD_FAILED
+from sync_hooks.execution.ranges import read_ranges, write_ranges
 from sync_hooks.planning.plan import Plan
+from sync_hooks.report.nodes import GONE
+
+BAD = frozenset({FAILED, HARDWARE_FAILED, VALIDATION_FAILED})
+RETRIED = frozenset({WORKLOAD_FAILED, STALLED, CREATION_ERROR})  # not time-outs, lost nodes, or what somebody deleted
 
 
-@dataclass(frozen=True, slots=True)
-class GroupState:
+class GroupState(msgspec.Struct, frozen=True, gc=False):
     """One group: its newest Job and what is known of it.
 
     ``seen`` is the highest retry whose Job has ever been observed, -1 when none has; ``job`` is the newest Job that is
     observed now. A Job that was seen and is not observed is ``missing`` until a live read tells that it is ``lost``.
+    ``refused`` says why the next Job cannot be made.
+
+    A struct, because a Workflow of 2,500 groups makes as many of them at every change of one.
     """
 
     number: int
@@ -28,6 +35,7 @@ class GroupState:
     retry: int = 0
     job: JobChild | None = None
     lost: bool = False
+    refused: str = ""
 
     @property
     def missing(self) -> bool:
@@ -36,17 +44,17 @@ class GroupState:
 
     @property
     def ended(self) -> bool:
-        """The newest Job has its final verdict and its nodes are free, or it is gone for good."""
-        return self.lost or (
-            not self.missing and self.job is not None and self.job.status.settled and self.job.status.drained
-        )
+        """The newest Job has its final verdict and its nodes are free, or it is gone for good, or can never be."""
+        if self.lost or (self.job is None and self.refused):
+            return True
+        return self.job is not None and self.job.status.drained and self.job.status.settled and not self.missing
 
     @property
     def failed(self) -> bool:
-        """The newest Job failed, violated its requirements, or was deleted."""
-        return self.lost or (
-            self.job is not None and is_true(self.job.status.conditions, FAILED, HARDWARE_FAILED, VALIDATION_FAILED)
-        )
+        """The newest Job failed, violated its requirements, was deleted or could not be made."""
+        if self.lost or self.job is None:
+            return self.lost or bool(self.refused)
+        return any([item.status == "True" and item.type in BAD for item in self.job.status.conditions])  # noqa: C419 - three
 
     @property
     def occupies(self) -> bool:
@@ -55,12 +63,13 @@ class GroupState:
 
     def retries_left(self, plan: Plan) -> bool:
         """Tell whether a failed group is to be tried again: not after a time-out, a node's failure or its deletion."""
-        if not (self.ended and self.failed) or self.lost or self.job is None or self.retry >= plan.retry_failed_groups:
+        if self.retry >= plan.retry_failed_groups or self.job is None or self.lost or self.refused:
             return False
         conditions = self.job.status.conditions
         failure = find(conditions, FAILED)
-        workload_failed = failure is not None and failure.status == "True" and failure.reason != TIMED_OUT
-        return workload_failed and not is_true(conditions, HARDWARE_FAILED)
+        failed = failure is not None and failure.status == "True" and failure.reason in RETRIED
+        going = any(node.reason in GONE for node in self.job.status.failed_nodes)
+        return failed and self.ended and not going and not is_true(conditions, HARDWARE_FAILED)
 
 
 def group_states(
@@ -72,16 +81,36 @@ def group_states(
         key = job_key(name)
         if key and key.iteration == iteration and (key.group not in newest or newest[key.group][0] < key.retry):
             newest[key.group] = (key.retry, job)
-    launched, lost, retries = read_ranges(status.launched), read_ranges(status.lost), status.retries or {}
-    return tuple(
-        _state(number, newest.get(number), retries.get(str(number), 0 if number in launched else -1), number in lost)
-        for number in range(len(plan.groups))
-    )
+    launched, lost = read_ranges(status.launched), read_ranges(status.lost)
+    retries, refused = status.retries or {}, status.refused or {}
+    states = []
+    for number in range(len(plan.groups)):
+        seen = retries.get(str(number), 0) if number in launched or str(number) in retries else -1
+        found = newest.get(number)
+        retry, newest_job = found if found else (max(seen, 0), None)
+        states.append(GroupState(number, seen, retry, newest_job, number in lost, refused.get(str(number), "")))
+    return tuple(states)
 
 
-def _state(number: int, newest: tuple[int, JobChild] | None, seen: int, lost: bool) -> GroupState:  # noqa: FBT001
-    retry, job = newest if newest else (max(seen, 0), None)
-    return GroupState(number, seen, retry, job, lost)
+def with_lost(states: Sequence[GroupState], lost: Iterable[int]) -> tuple[GroupState, ...]:
+    """Mark groups whose Job is gone for good."""
+    gone = frozenset(lost)
+    if not gone:
+        return tuple(states)
+    return tuple(msgspec.structs.replace(state, lost=True) if state.number in gone else state for state in states)
+
+
+def remember(status: WorkflowStatus, states: Sequence[GroupState]) -> WorkflowStatus:
+    """Write down what has been seen: it only ever grows within an iteration."""
+    launched = {state.number for state in states if state.job or state.seen >= 0}
+    retries = {str(state.number): max(state.retry, state.seen) for state in states if max(state.retry, state.seen) > 0}
+    lost = {state.number for state in states if state.lost}
+    update = {
+        "launched": write_ranges(launched) or None,
+        "retries": retries or None,
+        "lost": write_ranges(lost) or None,
+    }
+    return status.model_copy(update=update)
 
 
 def done(state: GroupState, plan: Plan) -> bool:
@@ -107,7 +136,8 @@ def to_launch(plan: Plan, states: Sequence[GroupState], most: int) -> tuple[tupl
 
 
 def _wants_job(state: GroupState, plan: Plan) -> bool:
-    return (state.job is None and state.seen < 0 and not state.lost) or state.retries_left(plan)
+    never = state.job is None and state.seen < 0 and not state.lost and not state.refused
+    return never or state.retries_left(plan)
 
 
 def progress(plan: Plan, iteration: int, states: Iterable[GroupState]) -> Progress:

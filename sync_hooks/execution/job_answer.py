@@ -8,6 +8,7 @@ from typing import Any
 
 from sync_hooks.api.conditions import FAILED, set_exclusive
 from sync_hooks.api.job import JobStatus
+from sync_hooks.api.names import ANNOTATION_GROUP_NODES
 from sync_hooks.api.request import Request
 from sync_hooks.api.status import read_status, write_status
 from sync_hooks.api.sync import Result
@@ -24,6 +25,12 @@ def fail(request: Request, status: JobStatus, reason: str, message: str, now: da
     """End the Job as Failed; settling comes with the next sync."""
     ended = status.model_copy(update={"workload_phase": "Failed", "waiting": None})
     return answer(request, enter(ended, FAILED, reason, message, now), resync_after=1)
+
+
+def group_nodes(request: Request) -> list[str]:
+    """Return the nodes that the group is pinned to; empty where the scheduler chooses."""
+    annotation = (request.parent.metadata.annotations or {}).get(ANNOTATION_GROUP_NODES, "")
+    return [name for name in annotation.split(",") if name]
 
 
 def answer(

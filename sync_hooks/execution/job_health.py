@@ -6,31 +6,42 @@ cordon is not a failure: whoever cordons wants the node left alone, and the work
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import cache, lru_cache
 from typing import Any
 
 import msgspec
 
+from sync_hooks.api.conditions import HARDWARE_FAILED, set_condition
+from sync_hooks.api.job import JobStatus
 from sync_hooks.api.observed import Node
+from sync_hooks.api.results import FailedNode
 
 HARDWARE_FAILURE = "HardwareFailureDetected"
+NODE_FAILED = "the node failed while the workload ran on it"
 
 
-def failed_nodes(expression: str, nodes: Iterable[Node], names: frozenset[str]) -> tuple[str, ...] | str:
-    """Return the names for which the expression is true, sorted; text says why it cannot be evaluated."""
+def failed_nodes(expression: str, nodes: Iterable[Node | None]) -> tuple[str, ...] | str:
+    """Return the names of nodes for which the expression is true, sorted; text says why it cannot be evaluated."""
     program = _program(expression)
     if isinstance(program, str):
         return program
     failed = []
-    for node in nodes:
-        if node.name in names:
-            outcome = _outcome(program, facts(node))
-            if isinstance(outcome, str):
-                return f"node {node.name}: {outcome}"
-            if outcome:
-                failed.append(node.name)
+    for node in filter(None, nodes):
+        outcome = _outcome(program, facts(node))
+        if isinstance(outcome, str):
+            return f"node {node.name}: {outcome}"
+        if outcome:
+            failed.append(node.name)
     return tuple(sorted(failed))
+
+
+def hardware_failed(status: JobStatus, broken: Sequence[FailedNode], now: datetime) -> JobStatus:
+    """Say that nodes failed under the workload, and which."""
+    text = f"nodes failed while the workload ran on them: {', '.join(node.name for node in broken)}"
+    conditions = set_condition(status.conditions or (), HARDWARE_FAILED, "True", HARDWARE_FAILURE, text, now)
+    return status.model_copy(update={"conditions": list(conditions)})
 
 
 def facts(node: Node) -> Mapping[str, Any]:

@@ -11,43 +11,47 @@ from sync_hooks.api.job import JobSpec, JobStatus
 from sync_hooks.api.model import API_VERSION, GROUP
 from sync_hooks.api.names import LABEL_JOB, bandwidth_name, goodput_name, train_job_name
 from sync_hooks.api.observed import LiveObject
-from sync_hooks.api.request import BANDWIDTH_MEASUREMENT, GOODPUT_MEASUREMENT, MeasurementChild, Request
+from sync_hooks.api.request import (
+    BANDWIDTH_MEASUREMENT,
+    GOODPUT_MEASUREMENT,
+    TRAINING_RUNTIME,
+    Child,
+    MeasurementChild,
+    Request,
+)
 from sync_hooks.api.sync import Answer, GetObject, ListPods, Observed, Read, Reads, Result, Unreadable
-from sync_hooks.execution.answers import UNREADABLE_RESYNC_SECONDS, is_current, keep, keep_live, own_read
+from sync_hooks.api.trainer import TRAINER_VERSION, JsonObject
+from sync_hooks.execution.answers import UNREADABLE_RESYNC_SECONDS, keep
+from sync_hooks.execution.blame import CREATION_ERROR
 from sync_hooks.execution.job_answer import answer, enter, fail
-from sync_hooks.execution.phase import PENDING, is_live
+from sync_hooks.execution.job_dependencies import blocking, missing_dependencies
+from sync_hooks.execution.phase import JOBSET_VERSION, PENDING, is_live
 from sync_hooks.execution.unseen import GivenUp, look_for
-from sync_hooks.execution.waiting import CHILD_GIVE_UP_SECONDS, next_look, wait, waited
+from sync_hooks.execution.waiting import CHILD_GIVE_UP_SECONDS, next_look, wait, wait_within
 from sync_hooks.planning.trainjob import render_train_job
 
-TRAINER_API_VERSION = "trainer.kubeflow.org/v1alpha1"
-JOBSET_API_VERSION = "jobset.x-k8s.io/v1alpha2"
 WORKLOAD_DELETED = "WorkloadDeleted"
 
 
 def launch(request: Request, spec: JobSpec, status: JobStatus, observed: Observed, now: datetime) -> Answer:
-    """Make the TrainJob of the current attempt, on a request that is not older than the API."""
+    """Make the TrainJob of the current attempt, under a name that a live read finds free."""
     metadata = request.parent.metadata
     attempt = status.attempt or 0
     name = train_job_name(metadata.name, attempt)
-    own = own_read(request.parent)
-    train_job = GetObject(TRAINER_API_VERSION, "TrainJob", name, metadata.namespace)
-    jobset = GetObject(JOBSET_API_VERSION, "JobSet", name, metadata.namespace)
+    train_job = GetObject(TRAINER_VERSION, "TrainJob", name, metadata.namespace)
+    jobset = GetObject(JOBSET_VERSION, "JobSet", name, metadata.namespace)
     before = _before(request, attempt)
-    wanted: tuple[Read, ...] = (own, train_job, jobset, *before)
+    wanted: tuple[Read, ...] = (train_job, jobset, *before)
     if any(read not in observed for read in wanted):
         return Reads(wanted)
-    if any(isinstance(observed[read], Unreadable) for read in wanted) or observed[own] is None:
+    if any(isinstance(observed[read], Unreadable) for read in wanted):
         return keep(request, UNREADABLE_RESYNC_SECONDS)
-    if not is_current(request.parent, observed[own]):
-        return keep_live(request, observed[own])
     live = observed[train_job]
     if live is not None:
         return _taken(request, status, live, now)
     if status.workload_ref is not None and status.workload_ref.name == name:
         return fail(request, status, WORKLOAD_DELETED, f"TrainJob {name} was deleted while it was under way", now)
-    busy = observed[jobset] is not None or any(is_live(pod) for read in before for pod in observed[read])
-    if busy:
+    if observed[jobset] is not None or any(is_live(pod) for read in before for pod in observed[read]):
         return _wait_for_room(request, status, name, now)
     return _create(request, spec, status, attempt, observed, now)
 
@@ -66,7 +70,7 @@ def _taken(request: Request, status: JobStatus, live: LiveObject, now: datetime)
     ours = live.metadata.controller_uid() == request.parent.metadata.uid
     if not ours and live.metadata.deletion_timestamp is None:
         text = f"TrainJob {name} exists already and belongs to somebody else"
-        return fail(request, status, "WorkloadCreationError", text, now)
+        return fail(request, status, CREATION_ERROR, text, now)
     if not ours:
         return _wait_for_room(request, status, name, now)
     waiting = wait(status.waiting, "TrainJobNotSeen", f"TrainJob {name} is being created", now, f"TrainJob/{name}")
@@ -76,9 +80,10 @@ def _taken(request: Request, status: JobStatus, live: LiveObject, now: datetime)
 
 def _wait_for_room(request: Request, status: JobStatus, name: str, now: datetime) -> Result:
     text = f"what an earlier TrainJob {name} left behind is being removed"
-    waiting = wait(status.waiting, "WorkloadTerminating", text, now, f"TrainJob/{name}")
-    if waited(waiting, now) > CHILD_GIVE_UP_SECONDS:
-        return fail(request, status, "WorkloadCreationError", f"{text} and does not go", now)
+    object_ = f"TrainJob/{name}"
+    waiting = wait_within(CHILD_GIVE_UP_SECONDS, status.waiting, "WorkloadTerminating", text, now, object_)
+    if waiting is None:
+        return fail(request, status, CREATION_ERROR, f"{text} and does not go", now)
     new = status.model_copy(update={"waiting": waiting, "workload_phase": PENDING})
     return answer(request, enter(new, IN_PROGRESS, "WorkloadPending", text, now), resync_after=next_look(waiting, now))
 
@@ -86,23 +91,23 @@ def _wait_for_room(request: Request, status: JobStatus, name: str, now: datetime
 def _create(
     request: Request, spec: JobSpec, status: JobStatus, attempt: int, observed: Observed, now: datetime
 ) -> Answer:
-    metadata = request.parent.metadata
-    missing = [wanted for wanted in spec.dependencies or () if not _is_observed(request, wanted)]
-    train_job = render_train_job(metadata.name, metadata.namespace, request.parent.spec, metadata.labels or {}, attempt)
-    wanted = missing or [train_job, *measurements(request, spec)]
+    wanted = missing_dependencies(request, spec) or [_train_job(request, attempt), *measurements(request, spec)]
     waiting = look_for(request, status.waiting, wanted[0], observed, now)
     if isinstance(waiting, Reads):
         return waiting
     if isinstance(waiting, GivenUp):
-        return fail(request, status, "WorkloadCreationError", waiting.message, now)
+        return fail(request, status, CREATION_ERROR, waiting.message, now)
     new = status.model_copy(update={"waiting": waiting, "workload_phase": PENDING, "attempt": attempt})
     entered = enter(new, IN_PROGRESS, "WorkloadPending", waiting.message, now)
     return answer(request, entered, wanted, resync_after=next_look(waiting, now))
 
 
-def _is_observed(request: Request, wanted: Mapping[str, Any]) -> bool:
-    kind = f"{wanted['kind']}.{wanted['apiVersion']}"
-    return wanted["metadata"]["name"] in request.children.get(kind, {})
+def _train_job(request: Request, attempt: int) -> JsonObject:
+    """Render the TrainJob; it blocks the deletion of a runtime of its own, without which Trainer would hold it."""
+    metadata = request.parent.metadata
+    made = render_train_job(metadata.name, metadata.namespace, request.parent.spec, metadata.labels or {}, attempt)
+    runtime = request.of(TRAINING_RUNTIME, Child).get(made["spec"]["runtimeRef"]["name"])
+    return blocking(made, runtime) if runtime else made
 
 
 def measurements(request: Request, spec: JobSpec) -> list[dict[str, Any]]:

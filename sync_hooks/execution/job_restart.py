@@ -64,6 +64,7 @@ def go_on(request: Request, spec: JobSpec, status: JobStatus, now: datetime) -> 
             "workload_phase": PENDING,
             "workload_start_time": None,
             "workload_end_time": None,
+            "nodes": None,
             "waiting": None,
         }
     )

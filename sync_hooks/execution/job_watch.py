@@ -20,10 +20,13 @@ from sync_hooks.api.status import read_status
 from sync_hooks.api.sync import Answer, Result, Unreadable
 from sync_hooks.api.time import parse_rfc3339, rfc3339, seconds_between
 from sync_hooks.execution.blame import STALLED, TIMED_OUT
-from sync_hooks.execution.job_answer import answer, enter, fail
-from sync_hooks.execution.job_health import HARDWARE_FAILURE, failed_nodes
+from sync_hooks.execution.gone import gone_nodes
+from sync_hooks.execution.job_answer import answer, enter, fail, group_nodes
+from sync_hooks.execution.job_dependencies import missing_dependencies
+from sync_hooks.execution.job_health import HARDWARE_FAILURE, NODE_FAILED, failed_nodes, hardware_failed
 from sync_hooks.execution.job_restart import begin_restart, may_restart
-from sync_hooks.execution.phase import FAILED, PENDING, RUNNING, Workload, is_live, under_way
+from sync_hooks.execution.phase import FAILED, PENDING, RUNNING, Workload, is_launcher, is_live, under_way, worker_index
+from sync_hooks.execution.snapshot import pick
 from sync_hooks.execution.waiting import wait, waited
 
 DEFAULT_TIMEOUT_SECONDS = 24 * 3600
@@ -33,16 +36,28 @@ POLL_SECONDS = 15  # pods tell no hook that they start
 RUNNING_POLL_SECONDS = 60
 UNSCHEDULABLE_GRACE_SECONDS = 300  # schedulers need a while; before that it is no news
 UNSCHEDULABLE = "WorkloadUnschedulable"
+MOST_NAMED = 5  # nodes in a message
+MOST_PLACES = 1000  # workers of which a status has room for the nodes
 
 
-def pending(request: Request, status: JobStatus, workload: Workload, now: datetime) -> Result:
-    """Show what is waited for; an unschedulable workload's reason after a grace. No clock runs."""
+def hold_back(request: Request, spec: JobSpec, status: JobStatus, workload: Workload, now: datetime) -> Result:
+    """Show what a workload without pods waits for. No clock runs, and none has run: it starts from scratch."""
+    fresh = status.model_copy(update={"workload_start_time": None, "nodes": None})
+    return _pending(request, spec, fresh, workload, now)
+
+
+def _pending(request: Request, spec: JobSpec, status: JobStatus, workload: Workload, now: datetime) -> Result:
+    """Show what is waited for; an unschedulable workload's reason after a grace.
+
+    Objects that the pods need are made again where somebody deleted them: without its runtime no TrainJob starts.
+    """
     waiting = wait(status.waiting, workload.reason, workload.message, now)
     early = workload.reason == UNSCHEDULABLE and waited(waiting, now) < UNSCHEDULABLE_GRACE_SECONDS
     message = "the workload waits to be scheduled" if early else workload.message
     shown = waiting.model_copy(update={"message": message})
     new = status.model_copy(update={"workload_phase": PENDING, "waiting": shown})
-    return answer(request, enter(new, IN_PROGRESS, "WorkloadPending", message, now), resync_after=POLL_SECONDS)
+    entered = enter(new, IN_PROGRESS, "WorkloadPending", message, now)
+    return answer(request, entered, missing_dependencies(request, spec), resync_after=POLL_SECONDS)
 
 
 def watch(
@@ -55,15 +70,21 @@ def watch(
 ) -> Answer:
     """Follow a TrainJob that has neither ended nor is held back; ``pods`` are its own."""
     workload = under_way(pods)
-    if workload.reason == UNSCHEDULABLE or (workload.phase == PENDING and status.workload_start_time is None):
-        return pending(request, status, workload, now)
+    status = _with_health(spec, note_places(status, pods), pods, nodes, now)
+    if broken := [node for node in status.failed_nodes or () if node.reason == HARDWARE_FAILURE]:
+        return _fail_hardware(request, status, broken, now)
+    if workload.reason == UNSCHEDULABLE:
+        return _unschedulable(request, spec, status, workload, nodes, now)
+    if workload.phase == PENDING and status.workload_start_time is None:
+        return _pending(request, spec, status, workload, now)
+    return _running(request, spec, status, workload, now)
+
+
+def _running(request: Request, spec: JobSpec, status: JobStatus, workload: Workload, now: datetime) -> Result:
     started = status.workload_start_time or workload.started or rfc3339(now)
     runs = workload.reason == "WorkloadRunning"
     held = None if runs else wait(status.waiting, workload.reason, workload.message, now)
     new = status.model_copy(update={"workload_phase": RUNNING, "workload_start_time": started, "waiting": held})
-    new = _with_health(spec, new, pods, nodes, now)
-    if broken := [node for node in new.failed_nodes or () if node.reason == HARDWARE_FAILURE]:
-        return _fail_hardware(request, new, broken, now)
     left = _seconds_left(spec, started, now)
     if left <= 0:
         text = f"the workload ran longer than {spec.timeout or '24h'}" + (f": {workload.message}" if held else "")
@@ -75,6 +96,43 @@ def watch(
         return fail(request, over, STALLED, stall, now)
     resync = min(RUNNING_POLL_SECONDS, left + 1)
     return answer(request, enter(new, IN_PROGRESS, "WorkloadRunning", workload.message, now), resync_after=resync)
+
+
+def _unschedulable(
+    request: Request,
+    spec: JobSpec,
+    status: JobStatus,
+    workload: Workload,
+    nodes: tuple[Node, ...] | Unreadable,
+    now: datetime,
+) -> Result:
+    """Wait for room; where nodes of the group have gone there will be none, and the group ends after a grace."""
+    status = status.model_copy(update={"workload_start_time": None})
+    since = wait(status.waiting, workload.reason, workload.message, now)
+    named = group_nodes(request)
+    early = waited(since, now) < UNSCHEDULABLE_GRACE_SECONDS
+    if early or isinstance(nodes, Unreadable) or not named:
+        return _pending(request, spec, status, workload, now)
+    gone = gone_nodes(spec, pick(nodes, named))
+    if not gone:
+        return _pending(request, spec, status, workload, now)
+    text = "; ".join(f"node {node.name} was {node.message}" for node in gone[:MOST_NAMED])
+    new = status.model_copy(
+        update={"failed_nodes": list(gone), "attribution": "Node", "workload_end_time": rfc3339(now)}
+    )
+    return fail(request, new, gone[0].reason, f"{text}: {workload.message}", now)
+
+
+def note_places(status: JobStatus, pods: tuple[Pod, ...]) -> JobStatus:
+    """Write down when the pods had all started, and on which node each worker is: JobSet removes workers at the end."""
+    workers = sorted((worker_index(pod), pod.spec.node_name) for pod in pods if not is_launcher(pod))
+    started = [pod.status.start_time for pod in pods]
+    update: dict[str, object] = {}
+    if pods and all(started):
+        update["workload_start_time"] = status.workload_start_time or max(map(str, started))
+    if 0 < len(workers) <= MOST_PLACES and all(node for _, node in workers) and len(workers) >= len(status.nodes or ()):
+        update["nodes"] = [node for _, node in workers]
+    return status.model_copy(update=update)
 
 
 def _seconds_left(spec: JobSpec, started: str, now: datetime) -> float:
@@ -93,21 +151,19 @@ def _with_health(
     if spec.node_health_monitor is None or isinstance(nodes, Unreadable):
         return status
     names = frozenset(pod.spec.node_name for pod in pods if pod.spec.node_name and is_live(pod))
-    found = failed_nodes(spec.node_health_monitor.cel.expression, nodes, names)
+    found = failed_nodes(spec.node_health_monitor.cel.expression, pick(nodes, names).values())
     if isinstance(found, str):
         conditions = set_condition(status.conditions or (), HARDWARE_FAILED, "Unknown", "InvalidExpression", found, now)
         return status.model_copy(update={"conditions": list(conditions)})
     if not found:
         return status
-    text = "the node failed while the workload ran on it"
-    blamed = [FailedNode(name=name, reason=HARDWARE_FAILURE, message=text) for name in found]
-    return status.model_copy(update={"failed_nodes": blamed, "attribution": "Node"})
+    blamed = [FailedNode(name=name, reason=HARDWARE_FAILURE, message=NODE_FAILED) for name in found]
+    return status.model_copy(update={"failed_nodes": blamed})
 
 
 def _fail_hardware(request: Request, status: JobStatus, broken: list[FailedNode], now: datetime) -> Result:
-    text = f"nodes failed while the workload ran on them: {', '.join(node.name for node in broken)}"
-    conditions = set_condition(status.conditions or (), HARDWARE_FAILED, "True", HARDWARE_FAILURE, text, now)
-    new = _over(status, now).model_copy(update={"conditions": list(conditions)})
+    new = hardware_failed(_over(status, now), broken, now)
+    text = next(item.message for item in new.conditions or () if item.type == HARDWARE_FAILED)
     return fail(request, new, HARDWARE_FAILURE, text, now)
 
 

@@ -18,8 +18,10 @@ RUNNING = "Running"
 SUCCEEDED = "Succeeded"
 FAILED = "Failed"
 
+JOBSET_VERSION = "jobset.x-k8s.io/v1alpha2"
 JOBSET_UID = "jobset.sigs.k8s.io/jobset-uid"
 REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
+COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 LAUNCHER = "launcher"
 
 
@@ -66,7 +68,9 @@ def suspended(train_job: TrainJobChild) -> Workload:
 def under_way(pods: Sequence[Pod]) -> Workload:
     """Return the phase of a TrainJob that has neither ended nor is held back, from its own pods."""
     if not pods:
-        return Workload(PENDING, "WorkloadStarting", "no pod exists yet")
+        return Workload(
+            PENDING, "WorkloadStarting", "no pod exists yet: none was made, or quota or PodSecurity refuse them"
+        )
     blocked = [text for text in map(unschedulable, pods) if text]
     if blocked:
         return Workload(PENDING, "WorkloadUnschedulable", blocked[0])
@@ -96,6 +100,12 @@ def is_live(pod: Pod) -> bool:
 def is_launcher(pod: Pod) -> bool:
     """Tell whether a pod is the MPI launcher, which is never to blame for its node."""
     return pod.labels.get(REPLICATED_JOB) == LAUNCHER
+
+
+def worker_index(pod: Pod) -> int:
+    """Return a worker's number, which its host name ends with; 0 for a pod without."""
+    text = pod.labels.get(COMPLETION_INDEX, "")
+    return int(text) if text.isdigit() else 0
 
 
 def unschedulable(pod: Pod) -> str | None:

@@ -8,6 +8,7 @@ from sync_hooks.api.conditions import FAILED, HARDWARE_FAILED, VALIDATION_FAILED
 from sync_hooks.api.request import JobChild
 from sync_hooks.execution.groups import GroupState
 from sync_hooks.report.iteration import GroupResult, IterationResult
+from sync_hooks.report.nodes import GONE
 
 
 def result_of(iteration: int, states: Sequence[GroupState]) -> IterationResult:
@@ -16,10 +17,15 @@ def result_of(iteration: int, states: Sequence[GroupState]) -> IterationResult:
 
 
 def _group_result(state: GroupState) -> GroupResult:
-    if state.lost or state.job is None:
-        text = "the Job was deleted while the run was under way"
-        return GroupResult(group=state.number, retry=state.retry, failure=text, failure_reason="JobDeleted")
+    if state.lost:
+        return _without_job(state, "JobDeleted", "the Job was deleted while the run was under way")
+    if state.job is None:
+        return _without_job(state, "JobNameCollision", state.refused)
     return _job_result(state, state.job)
+
+
+def _without_job(state: GroupState, reason: str, text: str) -> GroupResult:
+    return GroupResult(group=state.number, retry=state.retry, failure=text, failure_reason=reason, attribution="None")
 
 
 def _job_result(state: GroupState, job: JobChild) -> GroupResult:
@@ -30,17 +36,24 @@ def _job_result(state: GroupState, job: JobChild) -> GroupResult:
         group=state.number,
         retry=state.retry,
         failure=cause[1] if cause else "",
-        failure_reason=cause[0] if cause else "",
+        failure_reason=(went(job) or cause[0]) if cause else "",
         hardware=hardware is not None,
         validation=validation[1] if validation else "",
         validation_reason=validation[0] if validation else "",
         attribution=job.status.attribution,
         failed_nodes=job.status.failed_nodes,
+        nodes=job.status.nodes,
         figures=job.status.figures,
         unmeasured=job.status.unmeasured,
         started=job.status.workload_start_time or "",
         ended=job.status.workload_end_time or "",
     )
+
+
+def went(job: JobChild) -> str:
+    """Return why a Job's nodes went, where that alone ended it; empty for any other failure."""
+    reasons = [node.reason for node in job.status.failed_nodes]
+    return reasons[0] if reasons and GONE.issuperset(reasons) else ""
 
 
 def _true(job: JobChild, type_: str) -> tuple[str, str] | None:

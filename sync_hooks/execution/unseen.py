@@ -15,7 +15,15 @@ from sync_hooks.api.observed import LiveObject
 from sync_hooks.api.request import Request
 from sync_hooks.api.results import Waiting
 from sync_hooks.api.sync import GetObject, ListSyncErrors, Observed, Reads, Unreadable
-from sync_hooks.execution.waiting import CHILD_GIVE_UP_SECONDS, CHILD_LIVE_READ_SECONDS, wait, waited
+from sync_hooks.execution.waiting import (
+    CHILD_GIVE_UP_SECONDS,
+    CHILD_LIVE_READ_SECONDS,
+    OVERDUE,
+    is_overdue,
+    wait,
+    wait_within,
+    waited,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,28 +39,47 @@ def look_for(
 ) -> Reads | Waiting | GivenUp:
     """Say what is to be done about a child that is not seen yet; ``child`` is the whole object that was asked for."""
     kind, name = child["kind"], child["metadata"]["name"]
-    waiting = wait(old, f"{kind}NotSeen", f"{kind} {name} is being created", now, f"{kind}/{name}")
-    if waited(waiting, now) <= CHILD_LIVE_READ_SECONDS:
+    reason, object_, text = f"{kind}NotSeen", f"{kind}/{name}", f"{kind} {name} is being created"
+    waiting = wait_within(CHILD_GIVE_UP_SECONDS, old, reason, text, now, object_)
+    if waiting and not is_overdue(waiting) and waited(waiting, now) <= CHILD_LIVE_READ_SECONDS:
         return waiting
     metadata = request.parent.metadata
     live = GetObject(child["apiVersion"], kind, name, metadata.namespace)
     errors = ListSyncErrors(metadata.namespace, metadata.uid)
     if live not in observed or errors not in observed:
         return Reads((live, errors))
-    collision = _collision(observed[live], metadata.uid)
-    if collision is not None:
-        message = f"{kind} {name} {collision}: delete it or choose another name for the run"
-        return GivenUp(f"{kind}NameCollision", message)
-    text = _error_text(observed[errors])
-    if waited(waiting, now) > CHILD_GIVE_UP_SECONDS:
-        return GivenUp(f"{kind}CreationError", f"{kind} {name} cannot be created: {text}")
-    return waiting.model_copy(update={"message": f"{kind} {name} cannot be created yet: {text}"})
+    found = observed[live]
+    if _is_foreign(found, metadata.uid):
+        text = (
+            f"{kind} {name} exists already and belongs to somebody else: delete it or choose another name for the run"
+        )
+        return GivenUp(f"{kind}NameCollision", text)
+    text = _problem(kind, name, found, observed[errors])
+    if waiting is None and (found is None or _is_going(found)):
+        return GivenUp(f"{kind}CreationError", text)
+    waiting = waiting or wait(None, f"{reason}{OVERDUE}", text, now, object_)  # it is there, or nobody knows
+    return waiting.model_copy(update={"message": text})
 
 
-def _collision(live: LiveObject | Unreadable | None, uid: str) -> str | None:
-    if live is None or isinstance(live, Unreadable) or live.metadata.deletion_timestamp:
-        return None
-    return None if live.metadata.controller_uid() == uid else "exists already and belongs to somebody else"
+def _is_foreign(found: LiveObject | Unreadable | None, uid: str) -> bool:
+    if found is None or isinstance(found, Unreadable) or _is_going(found):
+        return False
+    return found.metadata.controller_uid() != uid
+
+
+def _is_going(found: LiveObject | Unreadable) -> bool:
+    return isinstance(found, LiveObject) and found.metadata.deletion_timestamp is not None
+
+
+def _problem(kind: str, name: str, found: LiveObject | Unreadable | None, errors: tuple[str, ...] | Unreadable) -> str:
+    if found is None:
+        return f"{kind} {name} cannot be created: {_error_text(errors)}"
+    if isinstance(found, Unreadable):
+        return f"{kind} {name} is not seen and cannot be read: {found.reason}"
+    if _is_going(found):
+        held = ", ".join(found.metadata.finalizers) or "nothing named"
+        return f"an earlier {kind} {name} is being deleted, held by {held}"
+    return f"{kind} {name} is there and not seen yet"
 
 
 def _error_text(errors: tuple[str, ...] | Unreadable) -> str:

@@ -1,4 +1,8 @@
-"""Bounded waits: a stamp is written by the first sync that sees the state, and every wait ends with a reason."""
+"""Bounded waits: a stamp is written by the first sync that sees the state, and every wait ends with a reason.
+
+A wait is over only after a second look: when nobody looked for an hour, or the clock stepped, the time that has passed
+says nothing about what was waited for.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,10 @@ from sync_hooks.api.time import parse_rfc3339, rfc3339, seconds_between
 
 CHILD_LIVE_READ_SECONDS = 30  # by then a child that could be made has been made
 CHILD_GIVE_UP_SECONDS = 300
+SECOND_LOOK_SECONDS = 30  # enough for a restarted controller to have looked at everything once
 FIRST_RESYNC_SECONDS = 2
 LONGEST_RESYNC_SECONDS = 60
+OVERDUE = "Overdue"  # ends the reason of a wait whose limit has passed, until the second look
 
 
 def wait(old: Waiting | None, reason: str, message: str, now: datetime, object_: str | None = None) -> Waiting:
@@ -22,11 +28,30 @@ def wait(old: Waiting | None, reason: str, message: str, now: datetime, object_:
     return Waiting(reason=reason, message=message, since=since, object=object_)
 
 
+def wait_within(
+    limit: float, old: Waiting | None, reason: str, message: str, now: datetime, object_: str | None = None
+) -> Waiting | None:
+    """Go on waiting as `wait` does, for ``limit`` seconds and then for a second look; None when both are over."""
+    late = old is not None and (old.reason, old.object) == (f"{reason}{OVERDUE}", object_)
+    if late:
+        waiting = wait(old, f"{reason}{OVERDUE}", message, now, object_)
+        return waiting if waited(waiting, now) < SECOND_LOOK_SECONDS else None
+    waiting = wait(old, reason, message, now, object_)
+    return waiting if waited(waiting, now) <= limit else wait(None, f"{reason}{OVERDUE}", message, now, object_)
+
+
 def waited(waiting: Waiting | None, now: datetime) -> float:
     """Seconds that a wait has lasted, 0 where there is none."""
     return (seconds_between(waiting.since, now) or 0.0) if waiting else 0.0
 
 
+def is_overdue(waiting: Waiting) -> bool:
+    """Tell whether the limit of a wait has passed."""
+    return waiting.reason.endswith(OVERDUE)
+
+
 def next_look(waiting: Waiting, now: datetime) -> float:
-    """Seconds until the next look: 2 at first, growing with the wait to 60."""
+    """Seconds until the next look: 2 at first, growing with the wait to 60, never past the second look."""
+    if is_overdue(waiting):
+        return max(FIRST_RESYNC_SECONDS, SECOND_LOOK_SECONDS - waited(waiting, now))
     return min(LONGEST_RESYNC_SECONDS, max(FIRST_RESYNC_SECONDS, waited(waiting, now) / 4))

@@ -39,10 +39,16 @@ def _distribution(plan: Plan, results: Sequence[IterationResult], figure: str) -
         min=low[0],
         median=round(median(value for value, _ in values), 6),
         max=high[0],
-        worst=WorstGroup(group=worst[1], nodes=list(plan.groups[worst[1]].nodes[:MOST_NODES])),
-        outliers=[_outlier(plan, value, group) for value, group in outliers(values)[:MOST_OUTLIERS]] or None,
+        worst=WorstGroup(group=worst[1], nodes=_nodes(plan, results, worst[1])[:MOST_NODES]),
+        outliers=[
+            OutlierGroup(group=group, value=value, nodes=_nodes(plan, results, group)[:MOST_OUTLIER_NODES])
+            for value, group in outliers(values)[:MOST_OUTLIERS]
+        ]
+        or None,
     )
 
 
-def _outlier(plan: Plan, value: float, group: int) -> OutlierGroup:
-    return OutlierGroup(group=group, value=value, nodes=list(plan.groups[group].nodes[:MOST_OUTLIER_NODES]))
+def _nodes(plan: Plan, results: Sequence[IterationResult], number: int) -> list[str]:
+    """Return the nodes of a group; where the scheduler chose them, those that it chose last."""
+    chosen = [outcome.nodes for result in results for outcome in result.groups if outcome.group == number]
+    return list(plan.groups[number].nodes or (chosen[-1] if chosen else ()))

@@ -28,6 +28,8 @@ class GroupResult(Facts, frozen=True):
     validation_reason: str = ""
     attribution: str = ""
     failed_nodes: tuple[FailedNodeFacts, ...] = ()
+    nodes: tuple[str, ...] = ()
+    """Nodes that the scheduler chose; empty where the plan names them."""
     figures: dict[str, float] = {}
     unmeasured: tuple[str, ...] = ()
     started: str = ""

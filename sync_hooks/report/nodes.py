@@ -1,4 +1,4 @@
-"""Node verdicts: who passed, who is blamed, who is neither. The two lists never share a node."""
+"""Node verdicts: who passed, who is blamed, who went, who is none of these. No node is in two lists."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ from sync_hooks.report.iteration import GroupResult, IterationResult
 SUCCEEDED_KEY = "succeeded-nodes.csv.gz"
 FAILED_KEY = "failed-nodes.json.gz"
 
+DRAINED = "Drained"
+NODE_LOST = "NodeLost"
+NODE_NOT_READY = "NodeNotReady"
+GONE = frozenset({DRAINED, NODE_LOST, NODE_NOT_READY})
+"""Reasons that exclude a node and do not blame it."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class BlamedNode:
@@ -26,30 +32,51 @@ class BlamedNode:
 
 @dataclass(frozen=True, slots=True)
 class NodeVerdicts:
-    """Every node that was in a group, in exactly one of the three, each sorted by name."""
+    """Every node that a group may have run on, in exactly one of the four, each sorted by name."""
 
     succeeded: tuple[str, ...]
     failed: tuple[BlamedNode, ...]
     inconclusive: tuple[str, ...]
+    excluded: tuple[BlamedNode, ...] = ()
+    """Nodes that went while the run was under way, by somebody's decision or without having been judged."""
 
 
 def node_verdicts(plan: Plan, results: Sequence[IterationResult]) -> NodeVerdicts:
-    """Judge every node by the last verdict of its own, over iterations in order and groups in order."""
+    """Judge every node by the last verdict of its own, over iterations in order and groups in order.
+
+    A node that went is excluded, although it may have been good before or after: it has not shown all that was asked of
+    it. Only a failure says more.
+    """
+    known = {node for group in plan.groups for node in group.nodes} | set(plan.candidates)
     verdicts: dict[str, BlamedNode | None] = {}
     for result in results:
         for outcome in result.groups:
-            verdicts.update(_group_verdicts(plan.groups[outcome.group], outcome))
-    known = {node for group in plan.groups for node in group.nodes}
+            for name, blame in _group_verdicts(plan.groups[outcome.group], outcome).items():
+                if name in known:
+                    verdicts[name] = _stronger(verdicts[name], blame) if name in verdicts else blame
+    blamed = sorted(blame for blame in verdicts.values() if blame is not None)
     return NodeVerdicts(
         succeeded=tuple(sorted(name for name, blame in verdicts.items() if blame is None)),
-        failed=tuple(sorted(blame for blame in verdicts.values() if blame is not None)),
+        failed=tuple(blame for blame in blamed if not _is_gone(blame)),
         inconclusive=tuple(sorted(known - verdicts.keys())),
+        excluded=tuple(blame for blame in blamed if _is_gone(blame)),
     )
+
+
+def _stronger(old: BlamedNode | None, new: BlamedNode | None) -> BlamedNode | None:
+    """Return the later verdict, unless the node went in one of the two."""
+    if _is_gone(new):
+        return old if old is not None else new
+    return old if _is_gone(old) and new is None else new
+
+
+def _is_gone(blame: BlamedNode | None) -> bool:
+    return blame is not None and blame.reason in GONE
 
 
 def _group_verdicts(group: Group, outcome: GroupResult) -> dict[str, BlamedNode | None]:
     """Verdicts that one group gives: blame by name for anybody, the rest only for nodes at home in it."""
-    home = [node for node in group.nodes if node not in group.lent]
+    home = [node for node in group.nodes or outcome.nodes if node not in group.lent]
     if not outcome.failure and not outcome.validation:
         return dict.fromkeys(home)
     if outcome.attribution == "Node":

@@ -33,7 +33,7 @@ from sync_hooks.api.kinds import KINDS as OUR_KINDS
 PATH = re.compile(
     r"/(?:api/(?P<core>v1)|apis/(?P<group>[^/]+/[^/]+))(?:/namespaces/(?P<namespace>[^/]+))?(?:/(?P<resource>[a-z]+)(?:/(?P<name>[^/]+))?)?/?"
 )
-STEP_SECONDS = 10.0  # of virtual time, at every look at a run
+STEP_SECONDS = 2.0  # of virtual time, at every look at a run
 USER = "jane"
 
 

@@ -30,7 +30,7 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
 def ended(served: Served, file: str = BANDWIDTH) -> None:
     """Create a run and let its virtual time pass."""
     assert call("run", file).code == 0
-    for _ in range(20):
+    for _ in range(100):
         served.advance()
 
 
@@ -54,7 +54,7 @@ class TestRun:
         assert document["workloadRun"]["spec"]["orchestration"]["timeoutPerJob"] == "24h"
 
     def test_waits_for_the_verdict_and_prints_the_report(self, served: Served) -> None:
-        served.steps = 5  # a look is worth the better part of a minute
+        served.steps = 20  # a look is worth the better part of a minute
         called = call("run", BANDWIDTH, "--wait")
         assert called.code == 0
         lines = called.out.splitlines()
@@ -310,6 +310,12 @@ class TestRefusals:
         assert called.code == 2
         assert "admission does not answer" in called.err
 
+    def test_an_answer_that_is_none_of_kubernetes_is_told(self, served: Served) -> None:
+        served.answers[f"GET {RUN}"] = (200, "<html>sign in</html>")  # type: ignore[assignment]  # what a proxy says
+        called = call("status", NAME)
+        assert called.code == 2
+        assert "the cluster's answer cannot be understood" in called.err
+
     @pytest.mark.parametrize(
         ("words", "said"),
         [
@@ -322,6 +328,8 @@ class TestRefusals:
             (("run", BANDWIDTH, "--timeout", "5m"), "--timeout is about --wait"),
             (("run", BANDWIDTH, "--nodes", "aws/h100x8"), "--nodes is about --dry-run"),
             (("run", BANDWIDTH, "--wait", "--timeout", "soon"), "no duration"),
+            (("run", BANDWIDTH, "-o", "html"), "give --wait"),
+            (("status", "x", "-o", "junit"), "give --wait"),
             (("cancel",), "give either NAME... or --selector"),
             (("report", "x", "-o", "pdf"), "pdf"),
         ],
@@ -370,3 +378,10 @@ class TestCancel:
         called = call("cancel", NAME, "--wait", "--timeout", "0s")
         assert called.code == 4
         assert f"Workflow {NAME} is not gone yet" in called.err
+
+    def test_who_may_not_see_pods_is_told_before_anything_is_deleted(self, served: Served) -> None:
+        call("run", BANDWIDTH)
+        served.forbidden = {"pods"}
+        called = call("cancel", NAME, "--wait", "--timeout", "0s")
+        assert "it is not waited for pods: no permission: user jane cannot list pods" in called.err
+        assert f"default/{NAME}: deleted" in called.out

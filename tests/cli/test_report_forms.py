@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -11,6 +12,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cli.reporting.document import document
 from cli.reporting.formats import FORMS
@@ -304,6 +307,29 @@ class TestText:
         out = printed(lambda console: print_report(console, run_view(nodes="aws/gb200x144", tail="first\nlast line")))
         assert "  | last line\n" in out
         assert "exit code 3" in out
+
+
+ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
+
+
+@given(ANY_TEXT)
+@settings(max_examples=60, deadline=None)
+def test_whatever_text_a_cluster_holds_every_form_stays_what_it_is(text: str) -> None:
+    seen = replace(BASE, status={**BASE.status, "verdictReasons": [text]}, warnings=(text,), notes=(text,))
+    page = read(FORMS["html"](seen, NOW))
+    assert "script" not in page.tags
+    assert page.tags.count("li") == read(FORMS["html"](BASE, NOW)).tags.count("li") + 1 - len(REASONS)
+    ElementTree.fromstring(FORMS["junit"](seen, NOW))
+    lines = FORMS["markdown"](seen, NOW).splitlines()
+    assert sum(line.startswith("#") for line in lines) == sum(
+        line.startswith("#") for line in FORMS["markdown"](BASE, NOW).splitlines()
+    )
+    assert printed(lambda console: print_report(console, seen)).count("\n") == TEXT_LINES + 3 - len(REASONS)
+
+
+BASE = run_view()
+REASONS = BASE.status["verdictReasons"]
+TEXT_LINES = printed(lambda console: print_report(console, BASE)).count("\n")
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,8 @@ class Settings:
     kwok: bool = True
     """Whether KWOK plays all kubelets; off where a real one runs."""
     schedulers: tuple[str, ...] = DEFAULT_SCHEDULERS
+    api_server: str = "kube-apiserver"
+    """Program of the API server: there are some of other versions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ def etcd(run: Run) -> list[str]:
 def api_server(run: Run) -> list[str]:
     """The API server with RBAC and every default admission plugin but one."""
     return [
-        run.binary("kube-apiserver"),
+        run.binary(run.settings.api_server),
         f"--etcd-servers=http://127.0.0.1:{run.ports['etcd']}",
         f"--bind-address={run.settings.address}",
         f"--advertise-address={run.settings.address}",

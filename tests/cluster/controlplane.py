@@ -38,11 +38,7 @@ READY = "ready"
 
 def start_all(run: Run) -> None:
     """Start everything in a new run folder and return when all of it answers. Raises StartFailed or KubectlError."""
-    _make_keys(run)
-    components.write_configuration(run)
-    start(run.folder, "etcd", components.etcd(run))
-    start(run.folder, "kube-apiserver", components.api_server(run))
-    wait_until(lambda: _answers(run), run.folder, "kube-apiserver")
+    start_api(run)
     start(run.folder, "kube-controller-manager", components.controller_manager(run))
     start(run.folder, "kube-scheduler", components.scheduler(run))
     addons.install(run)
@@ -50,6 +46,15 @@ def start_all(run: Run) -> None:
     default_account = lambda: kubectl.find("serviceaccount", "default") is not None  # noqa: E731 - pods need one
     wait_until(default_account, run.folder, "kube-controller-manager")
     (run.folder / READY).touch()
+
+
+def start_api(run: Run) -> None:
+    """Start the API server alone, with its store, and return when it answers. Raises StartFailed."""
+    _make_keys(run)
+    components.write_configuration(run)
+    start(run.folder, "etcd", components.etcd(run))
+    start(run.folder, "kube-apiserver", components.api_server(run))
+    wait_until(lambda: _answers(run), run.folder, "kube-apiserver")
 
 
 def stop_all(folder: Path) -> None:

@@ -19,6 +19,7 @@ from cli.simulator.errors import ApiError
 from cli.simulator.metacontroller import ACTOR, COMPOSITE_CONTROLLER, Traffic
 from cli.simulator.protocol import HookResponse, TooManyRequests
 from cli.simulator.recorder import Recorder
+from cli.simulator.tally import Tally
 from cli.simulator.workqueue import WorkQueue
 from tests.cluster.hooks import Hook, connect
 from tests.cluster.live import LiveApi
@@ -55,11 +56,16 @@ class Driver:
         self._name = name
         self._addresses = addresses or {}
         self._loop = Loop()
-        self._api = LiveApi(kubeconfig)
+        self._api = LiveApi(kubeconfig, ACTOR)
         self._informers = LiveInformers(self._api, self._loop.post)
         self._recorder = Recorder(self._api, self._loop, ACTOR)
         self._calls = ThreadPoolExecutor(WORKERS, thread_name_prefix="hook")
         self._running: dict[str, _Running] = {}
+
+    @property
+    def writes(self) -> Tally:
+        """The writes that were accepted so far; only to be read while nothing happens."""
+        return self._api.tally
 
     def __enter__(self) -> Driver:
         self._loop.post(lambda: self._informers.of(COMPOSITE_CONTROLLER).subscribe(self._on_definition))

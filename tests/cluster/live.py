@@ -18,6 +18,7 @@ from cli.simulator import errors
 from cli.simulator.entry import Entry, Object, encode
 from cli.simulator.kinds import Kind
 from cli.simulator.store import Propagation
+from cli.simulator.tally import Tally
 from tests.cluster.rest import as_unavailable, group_path, kind_from, path_of, refusal, typed
 
 Objects = list[Object]
@@ -28,10 +29,12 @@ _decode = msgspec.json.decode
 
 
 class LiveApi:
-    """Requests of one client. Safe for one thread at a time; `watch` streams may be read on others."""
+    """One client, its writes counted. Requests are for one thread at a time; `watch` streams may be read on others."""
 
-    def __init__(self, kubeconfig: Path) -> None:
+    def __init__(self, kubeconfig: Path, actor: str = "") -> None:
         self.calls = 0
+        self.tally = Tally()
+        self._actor = actor
         self._client = config.new_client_from_config(config_file=str(kubeconfig))  # type: ignore[no-untyped-call]
         self._pool: urllib3.PoolManager = self._client.rest_client.pool_manager
         self._host: str = self._client.configuration.host
@@ -68,25 +71,29 @@ class LiveApi:
     def create(self, obj: Object) -> Object:
         """Create an object; raises AlreadyExists."""
         kind = self._kind(obj)
-        return self._call("POST", path_of(kind, obj["metadata"].get("namespace", ""), ""), obj)
+        path = path_of(kind, obj["metadata"].get("namespace", ""), "")
+        return self._counted("create", kind, self._call("POST", path, obj))
 
     def update(self, obj: Object) -> Object:
         """Replace an object but its status; raises Conflict."""
-        return self._call("PUT", self._path_of(obj), obj)
+        kind = self._kind(obj)
+        return self._counted("update", kind, self._call("PUT", self._path_of(kind, obj), obj))
 
     def update_status(self, obj: Object) -> Object:
         """Replace the status of an object; raises Conflict."""
-        return self._call("PUT", f"{self._path_of(obj)}/status", obj)
+        kind = self._kind(obj)
+        return self._counted("update_status", kind, self._call("PUT", f"{self._path_of(kind, obj)}/status", obj))
 
     def patch(self, entry: Entry, patch: Object) -> Object:
         """Apply a JSON merge patch."""
         path = path_of(entry.kind, entry.namespace, entry.name)
-        return self._call("PATCH", path, patch, content_type=MERGE_PATCH)
+        return self._counted("update", entry.kind, self._call("PATCH", path, patch, content_type=MERGE_PATCH))
 
     def delete(self, entry: Entry, propagation: Propagation) -> None:
         """Delete the object with this UID; raises NotFound and Conflict."""
         options = {"preconditions": {"uid": entry.uid}, "propagationPolicy": propagation}
         self._call("DELETE", path_of(entry.kind, entry.namespace, entry.name), options)
+        self.tally.count(self._actor, "delete", entry.kind)
 
     def watch(self, kind: Kind, version: str, seconds: int) -> urllib3.BaseHTTPResponse:
         """Open a watch of all namespaces from a resourceVersion; an event a line, over by itself after ``seconds``."""
@@ -121,8 +128,12 @@ class LiveApi:
             raise errors.NotFound(f"no matches for kind {obj['kind']!r} in version {obj['apiVersion']!r}")
         return kind
 
-    def _path_of(self, obj: Object) -> str:
-        return path_of(self._kind(obj), obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
+    def _path_of(self, kind: Kind, obj: Object) -> str:
+        return path_of(kind, obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
+
+    def _counted(self, verb: str, kind: Kind, stored: Object) -> Object:
+        self.tally.count(self._actor, verb, kind, len(encode(stored)))
+        return stored
 
     def _call(
         self,

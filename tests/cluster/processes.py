@@ -54,6 +54,17 @@ def stop(run: Path, names: Sequence[str], grace: float = 5.0) -> None:
         (run / f"{name}.pid").unlink(missing_ok=True)
 
 
+def kill(run: Path, name: str) -> None:
+    """End a component and all that it started with SIGKILL, and wait until it is gone."""
+    pid = running(run, name)
+    if pid is None:
+        return
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)  # it leads a session of its own, so this is nobody else's group
+    while running(run, name):
+        time.sleep(0.01)
+
+
 def running(run: Path, name: str) -> int | None:
     """Return the pid of a component that runs, None where it does not (any more)."""
     try:

@@ -38,10 +38,20 @@ class Product:
     folder: Path
     driver: Driver
     ports: dict[str, int]
+    kubeconfig: Path
+    """How the servers reach the API."""
 
     def log(self, server: str) -> str:
         """Return what a server has logged."""
         return (self.folder / f"{server}.log").read_text()
+
+    def kill(self, server: str) -> None:
+        """End a server at once, its workers with it, whatever they are at."""
+        processes.kill(self.folder, server)
+
+    def start(self, server: str, kubeconfig: Path | None = None) -> None:
+        """Start a server that was killed, where it listened before, and wait until it answers."""
+        _serve(self.folder, kubeconfig or self.kubeconfig, server, self.ports)
 
 
 @contextmanager
@@ -53,27 +63,27 @@ def running(control_plane: Path, kubectl: Kubectl) -> Iterator[Product]:
     ports = dict(zip(names, processes.free_ports(len(names)), strict=True))
     token = secrets.token_hex(16)
     (folder / "tokens").write_text(f"{token}\n")
-    authority = Authority(control_plane / "pki")
+    kubeconfig, authority = control_plane / "kubeconfig", Authority(control_plane / "pki")
     _install(kubectl, authority, ports, token)
     authority.issue("tls", "workloadrun", hosts=[ADDRESS], folder=folder)
     try:
         for server in SERVERS:
-            _serve(folder, control_plane, server, ports)
+            _serve(folder, kubeconfig, server, ports)
         _wait_for_admission(kubectl)
-        with Driver(control_plane / "kubeconfig") as driver:
-            yield Product(folder, driver, ports)
+        with Driver(kubeconfig) as driver:
+            yield Product(folder, driver, ports, kubeconfig)
     finally:
         processes.stop(folder, SERVERS, grace=15)
 
 
-def _serve(folder: Path, control_plane: Path, server: str, ports: dict[str, int]) -> None:
+def _serve(folder: Path, kubeconfig: Path, server: str, ports: dict[str, int]) -> None:
     environment = {
         "WORKLOADRUN_ROLE": server,
         "WORKLOADRUN_PORT": str(ports[server]),
         "WORKLOADRUN_HEALTH_PORT": str(ports[f"{server}-health"]),
         "WORKLOADRUN_TLS_DIR": str(folder),
         "WORKLOADRUN_TOKEN_FILE": str(folder / "tokens"),
-        "KUBECONFIG": str(control_plane / "kubeconfig"),
+        "KUBECONFIG": str(kubeconfig),
         "PYTHONPATH": str(ROOT),
     }
     gunicorn = str(Path(sys.executable).with_name("gunicorn"))

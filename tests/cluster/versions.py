@@ -135,3 +135,8 @@ MODULES = (
         why="a cluster in containers, where there is an engine for them",
     ),
 )
+
+
+def version_of(name: str) -> str:
+    """Return the version of a module, as Go writes it: with a v in front."""
+    return next(module.version for module in MODULES if module.name == name)

@@ -1,4 +1,4 @@
-"""`make e2e`: say what is missing, install and make it, then run the tests of this folder in a sandbox.
+"""`make e2e`: say what is missing, install and make it, then run the tests of real nodes and of a browser in a sandbox.
 
 Usage: python -m tests.e2e [PYTEST ARGUMENTS]
 """
@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.cluster import build
-from tests.e2e import images, packages, sandbox
+from tests.e2e import images, packages, product_image, sandbox
 
-HERE = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
+EVERYTHING = (str(TESTS / "e2e"), str(TESTS / "cli" / "test_report_browser.py"))
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -21,13 +22,14 @@ def main(arguments: Sequence[str]) -> int:
     try:
         packages.require_machine()
         packages.ensure()
-        build.ensure(["test", "node"])
+        build.ensure(["test", "node", "chart"])
         images.ensure()
+        product_image.ensure()
     except (packages.CannotRun, build.ToolsMissing) as error:
         print(f"make e2e: {error}", file=sys.stderr)
         return 1
     options = ["-o", f"cache_dir={build.cache_folder()}/pytest", "--numprocesses=0"]
-    command = [sys.executable, "-m", "pytest", *options, *(arguments or [str(HERE)])]
+    command = [sys.executable, "-m", "pytest", *options, *(arguments or EVERYTHING)]
     return sandbox.run(command, os.environ)
 
 

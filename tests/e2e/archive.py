@@ -11,12 +11,12 @@ import json
 import platform
 import tarfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
-PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +33,24 @@ class Image:
 
     name: str
     layers: Sequence[Layer]
-    command: Sequence[str]
+    command: Sequence[str] = ()
+    entrypoint: Sequence[str] = ()
+    environment: Mapping[str, str] = field(default_factory=lambda: {"PATH": PATH})
+    user: str = ""
+    directory: str = ""
 
 
-def layer_of_folder(root: Path, out: Path, without: Sequence[str] = ()) -> Layer:
-    """Pack a root folder but for some paths, each relative to it, with all below them."""
+def layer_of_folder(root: Path, out: Path, without: Sequence[str] = (), *, at: str = "") -> Layer:
+    """Pack a folder as what lies ``at`` a path of the image, but for some paths below it and all below them."""
+
+    top = at.strip("/") or "."
 
     def kept(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
-        path = member.name.removeprefix("./")
+        path = member.name.removeprefix(top).lstrip("/")
         return None if any(path == left or path.startswith(f"{left}/") for left in without) else member
 
     with tarfile.open(out, "w") as tar:
-        tar.add(root, arcname=".", filter=kept)
+        tar.add(root, arcname=top, filter=kept)
     return _layer(out)
 
 
@@ -70,13 +76,38 @@ def write(images: Sequence[Image], out: Path) -> None:
         _add_bytes(tar, "manifest.json", json.dumps(listed).encode())
 
 
+def layers_of(archive: Path, name: str, folder: Path) -> list[Layer]:
+    """Take an image's layers out of an archive, each as a file of ``folder``."""
+    with tarfile.open(archive) as tar:
+        manifest = tar.extractfile("manifest.json")
+        assert manifest is not None
+        [names] = [image["Layers"] for image in json.load(manifest) if name in image["RepoTags"]]
+        found = []
+        for layer in names:
+            tar.extract(layer, folder, filter="data")
+            found.append(Layer(folder / layer, layer.partition("/")[0]))
+    return found
+
+
+def unpack(layer: Layer, root: Path) -> None:
+    """Unpack a layer into a root folder, over what is there."""
+    with tarfile.open(layer.path) as tar:
+        tar.extractall(root, filter="fully_trusted")
+
+
 def _add(tar: tarfile.TarFile, image: Image) -> dict[str, Any]:
     config = {
         "architecture": ARCHITECTURES[platform.machine()],
         "os": "linux",
         "rootfs": {"type": "layers", "diff_ids": [f"sha256:{layer.digest}" for layer in image.layers]},
         "history": [{"created_by": "tests/e2e"} for _ in image.layers],
-        "config": {"Cmd": list(image.command), "Env": [PATH]},
+        "config": {
+            "Cmd": list(image.command),
+            "Entrypoint": list(image.entrypoint),
+            "Env": [f"{name}={value}" for name, value in image.environment.items()],
+            "User": image.user,
+            "WorkingDir": image.directory,
+        },
     }
     content = json.dumps(config).encode()
     name = f"{hashlib.sha256(content).hexdigest()}.json"

@@ -10,12 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from cli.simulator.entry import Object
-from cli.simulator.simulation import product_controllers
-from tests.cluster import devices
 from tests.cluster.cluster import Cluster
-from tests.cluster.product import Product, running
 from tests.e2e import sandbox
+from tests.e2e.installed import Product, installed
 from tests.e2e.real import RealCluster, start_cluster, stop_cluster
 
 _numbers = itertools.count(1)
@@ -40,23 +37,9 @@ def real() -> Iterator[RealCluster]:
 
 @pytest.fixture(scope="session")
 def product(real: RealCluster) -> Iterator[Product]:
-    """Return the running product, the controller of Jobs with storage of their own included."""
-    real.kubectl.apply([devices.definition()])
-    real.kubectl.wait_for_definitions(devices.NAME)
-    with running(real.run.folder, real.kubectl) as product:
-        real.kubectl.apply([_of_devices(real)])
+    """Return the product, installed by its chart."""
+    with installed(real) as product:
         yield product
-
-
-def _of_devices(real: RealCluster) -> Object:
-    """Return the CompositeController of Jobs with devices, its hooks called as that of the other Jobs is."""
-    webhook = real.kubectl.get("compositecontroller", "cre-jobs")["spec"]["hooks"]["sync"]["webhook"]
-    wanted = next(item for item in product_controllers() if item["metadata"]["name"] == "cre-jobs-devices")
-    urls = {
-        hook: webhook["url"].replace("/cre-jobs/sync", f"/cre-jobs-devices/{hook}") for hook in wanted["spec"]["hooks"]
-    }
-    hooks = {hook: {"version": "v2", "webhook": {**webhook, "url": url}} for hook, url in urls.items()}
-    return {**wanted, "spec": {**wanted["spec"], "hooks": hooks}}
 
 
 @pytest.fixture

@@ -9,15 +9,17 @@ import hashlib
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.cluster.build import cache_folder
-from tests.e2e.archive import Image, layer_of_files, layer_of_folder, write
+from tests.e2e.archive import Image, Layer, layer_of_files, layer_of_folder, write
 from tests.e2e.packages import CannotRun, Say
 
 HERE = Path(__file__).parent
 RELEASE = "bookworm"
-CONTENTS = ("python3-minimal", "python3-mpi4py", "openmpi-bin", "openssh-server", "openssh-client")
+OF_THE_PRODUCT = ("python-is-python3", "python3-pip", "python3-venv")
+CONTENTS = ("python3-minimal", "python3-mpi4py", "openmpi-bin", "openssh-server", "openssh-client", *OF_THE_PRODUCT)
 
 MPI = "example.test/mpi:1"
 WITHOUT_SSHD = "example.test/without-sshd:1"  # also what pod sandboxes are made of
@@ -70,5 +72,10 @@ def _pack(root: Path, folder: Path) -> Path:
     )
     sshd = layer_of_files({f"/{SSHD}": root / SSHD}, folder / "sshd.tar")
     out = folder / "images.tar"
-    write([Image(WITHOUT_SSHD, (base, stand_ins), IDLE), Image(MPI, (base, stand_ins, sshd), IDLE)], out)
+    write(of_layers([base, stand_ins, sshd]), out)
     return out
+
+
+def of_layers(layers: Sequence[Layer]) -> list[Image]:
+    """Return the images that are made of these layers, the last of which is sshd."""
+    return [Image(WITHOUT_SSHD, layers[:-1], IDLE), Image(MPI, layers, IDLE)]

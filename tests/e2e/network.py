@@ -3,16 +3,19 @@
     switch 10.99.0.1 ── eth0 of node 0, 10.99.0.10 ── its pods, 10.244.0.0/24
                      └─ eth0 of node 1, 10.99.0.11 ── its pods, 10.244.1.0/24
 
-Nothing leads out of it.
+Addresses of Services are replaced before anything is sent. Nothing leads out of it.
 """
 
 from __future__ import annotations
 
 import subprocess
 
+from tests.cluster.components import SERVICE_RANGE
+
 SWITCH = "switch"
 SWITCH_ADDRESS = "10.99.0.1"
 PREFIX_LENGTH = 24
+PODS = "10.244.0.0/16"
 
 
 def node_address(index: int) -> str:
@@ -30,6 +33,7 @@ def make_switch() -> None:
     _run("ip", "link", "add", SWITCH, "type", "bridge")
     _run("ip", "address", "add", f"{SWITCH_ADDRESS}/{PREFIX_LENGTH}", "dev", SWITCH)
     _run("ip", "link", "set", SWITCH, "up")
+    _run("ip", "route", "add", SERVICE_RANGE, "dev", SWITCH)  # else nothing would be sent, and so nothing replaced
 
 
 def plug_in(index: int, count: int, pid: int) -> None:

@@ -84,7 +84,7 @@ def start_kubelet(node: Node, kubelet: str, kubeconfig: Path, client_ca: Path) -
 
 def stop_processes(folder: Path) -> None:
     """Stop a node's kubelet and runtime; pods that still run end with the sandbox."""
-    for name in ("kubelet", "containerd", "holder"):
+    for name in ("kube-proxy", "kubelet", "containerd", "holder"):
         stop(folder, [name])
 
 
@@ -139,7 +139,7 @@ def _kubelet(node: Node, client_ca: Path) -> dict[str, Any]:
         "failCgroupV1": False,
         "failSwapOn": False,
         "enforceNodeAllocatable": [],
-        "makeIPTablesUtilChains": False,  # there are no Services with addresses of their own here
+        "makeIPTablesUtilChains": False,  # kube-proxy makes what it needs
         "clusterDNS": [SWITCH_ADDRESS],
         "clusterDomain": "cluster.local",
         "resolvConf": "",

@@ -1,4 +1,4 @@
-"""The Debian packages that the real nodes are made of: which are missing here, and how they come.
+"""The Debian packages that real nodes are made of and reports are looked at with: which are missing, how they come.
 
 Installs only what is missing, and only after saying so.
 """
@@ -17,8 +17,12 @@ PACKAGES = {
     "runc": "runc",
     "containernetworking-plugins": "/usr/lib/cni/bridge",
     "iproute2": "ip",
+    "iptables": "iptables",
     "debootstrap": "debootstrap",
     "debian-archive-keyring": "/usr/share/keyrings/debian-archive-keyring.gpg",
+    "chromium": "chromium",
+    "fonts-dejavu-core": "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf",
+    "libxml2-utils": "xmllint",
 }
 """What shows that a package is there: a program on PATH, or a file."""
 

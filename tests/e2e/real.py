@@ -1,4 +1,4 @@
-"""A real cluster in the sandbox: the control plane of tests/cluster without KWOK, CoreDNS, and two real nodes.
+"""A real cluster in the sandbox: tests/cluster's control plane without KWOK, CoreDNS, kube-proxy, and two real nodes.
 
 GPUs and fabric are made up: the nodes' labels and status say what `--nodes aws/h100x2` would.
 """
@@ -15,10 +15,11 @@ from cli.simulator.inventory import GPU, make
 from tests.cluster import build, controlplane
 from tests.cluster.components import Run, Settings
 from tests.cluster.processes import start, stop, wait_until
-from tests.e2e import images
+from tests.e2e import product_image
 from tests.e2e.network import SWITCH_ADDRESS, make_switch, plug_in
 from tests.e2e.node import Node, hold, start_kubelet, start_runtime, stop_processes
 from tests.e2e.sandbox import make_group
+from tests.e2e.services import PROXY, start_proxies
 from tests.support.kubectl import Kubectl
 
 INVENTORY = "aws/h100x2"
@@ -48,7 +49,7 @@ def start_cluster(folder: Path, group: str) -> RealCluster:
     make_switch()
     run = Run(
         folder / CONTROL_PLANE,
-        build.ensure(["test", "node"]),
+        build.ensure(["test", "node", "chart"]),
         Settings(address=SWITCH_ADDRESS, endpoints="lease", kwok=False),
     )
     run.folder.mkdir()
@@ -66,6 +67,7 @@ def start_cluster(folder: Path, group: str) -> RealCluster:
         _wait_for_node(kubectl, node)
         _pretend(kubectl, item)
     kubectl("wait", "--for=condition=Ready", f"--timeout={REGISTER_SECONDS:.0f}s", "node", "--all")
+    start_proxies(run, nodes)
     return RealCluster(folder, run, nodes, kubectl)
 
 
@@ -73,7 +75,7 @@ def stop_cluster(folder: Path) -> None:
     """Stop what was started; whatever a component has started itself ends with the sandbox."""
     for held in sorted(folder.glob("*/holder.pid")):
         stop_processes(held.parent)
-    stop(folder / CONTROL_PLANE, ["coredns"])
+    stop(folder / CONTROL_PLANE, ["coredns", PROXY])
     controlplane.stop_all(folder / CONTROL_PLANE)
 
 
@@ -86,7 +88,7 @@ def _start_runtime(node: Node, count: int) -> None:
     make_group(node.group)
     hold(node)
     plug_in(node.index, count, node.holder)
-    start_runtime(node, images.archive())
+    start_runtime(node, product_image.made())
 
 
 def _start_names(run: Run) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -39,6 +39,14 @@ FOREIGN: dict[str, Object] = {
     "JobSet": {"spec": {"suspend": True, "replicatedJobs": []}},
     "TrainingRuntime": {"spec": {"template": {"spec": {"replicatedJobs": []}}}},
 }
+BREAKS: dict[str, Object] = {
+    "api": {"read_error": 1.0, "write_error": 1.0},
+    "logs": {"unreadable": frozenset({"ReadLog"})},
+    "pods": {"unreadable": frozenset({"ListPods"})},
+    "nodes": {"unreadable": frozenset({"ListNodes"})},
+}
+"""What may be out of reach for a while, as faults of the simulator."""
+OUTAGE_SECONDS = 60.0
 API_VERSIONS = {kind: api_version for api_version, kind in OURS if api_version != "batch/v1"}
 
 
@@ -219,6 +227,30 @@ def _suspend(performance: Performance, action: Action) -> None:
         performance.store.update({**entry.obj, "spec": spec}, actor="queue")
 
 
+def _break(performance: Performance, action: Action) -> None:
+    """Let something be out of reach for a minute."""
+    dice, broken = performance.simulation.dice, BREAKS[action.option]
+    dice.faults = replace(dice.faults, **broken)
+    whole = {name: getattr(performance.play.faults, name) for name in broken}
+
+    def mend() -> None:
+        dice.faults = replace(dice.faults, **whole)
+
+    performance.clock.schedule(OUTAGE_SECONDS, mend)
+
+
+def _fail_pod(performance: Performance, action: Action) -> None:
+    """End a running pod: its program by itself, or the kubelet for lack of a resource."""
+    running = [pod for pod in performance.objects("Pod") if pod.obj["status"]["phase"] == "Running"]
+    if not running:
+        return
+    pod, kubelets = running[action.index % len(running)], performance.simulation.director.kubelets
+    if action.option == "evict":
+        kubelets.evict(pod)
+    else:
+        kubelets.exit(pod, 1)
+
+
 def _intrude(performance: Performance, action: Action) -> None:
     """Make an object of a name that the run will want."""
     api_version = API_VERSIONS[action.kind]
@@ -249,12 +281,25 @@ def _ready(status: str) -> Callable[[Object], Object]:
     return change
 
 
+def _other_host(node: Object) -> Object:
+    return with_metadata(node, labels={**node["metadata"]["labels"], "kubernetes.io/hostname": "renamed"})
+
+
+def _other_product(node: Object) -> Object:
+    return with_metadata(node, labels={**node["metadata"]["labels"], "nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB"})
+
+
 VERBS: dict[str, Callable[[Performance, Action], None]] = {
     "delete": _delete,
     "cordon": _node(lambda node: {**node, "spec": {**node["spec"], "unschedulable": True}}),
     "uncordon": _node(lambda node: {**node, "spec": {**node["spec"], "unschedulable": False}}),
     "lose node": _node(_ready("Unknown")),
+    "find node": _node(_ready("True")),
+    "relabel node": _node(_other_host),
+    "other GPU": _node(_other_product),
     "delete node": _delete_node,
+    "fail pod": _fail_pod,
+    "break": _break,
     "suspend": _suspend,
     "intrude": _intrude,
     "touch": _touch,

@@ -73,7 +73,7 @@ def request(
     by_kind: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS[parent["kind"]]}
     for child in children:
         key = f"{child['kind']}.{child['apiVersion']}"
-        by_kind[key][f"{NAMESPACE}/{child['metadata']['name']}"] = owned(child, parent)
+        by_kind.setdefault(key, {})[f"{NAMESPACE}/{child['metadata']['name']}"] = owned(child, parent)
     return decode(msgspec.json.encode({"parent": parent, "children": by_kind, "finalizing": finalizing}))
 
 

@@ -10,9 +10,10 @@ from tests.sync_hooks.test_job import (
     ATTEMPT,
     JOBSET,
     NAME,
+    NOT_READY,
+    NOTHING_THERE,
     PODS,
     jobset,
-    nothing_there,
     parent,
     reason,
     states,
@@ -21,7 +22,6 @@ from tests.sync_hooks.test_job import (
 )
 from tests.sync_hooks.test_workflow import node
 
-NOT_READY = 'node.status.conditions.exists(c, c.type == "Ready" && c.status != "True")'
 HEALTH = {"nodeHealthMonitor": {"cel": {"expression": NOT_READY}}}
 CHECKPOINT = {"checkpoint": {"pvcName": "pvc", "maxRestarts": 1}, "goodputMeasurement": {"logProfileRef": "megatron"}}
 RUNNING = (pod("p", node="n1"),)
@@ -48,7 +48,9 @@ def test_a_node_that_fails_under_a_workload_ends_it_and_is_blamed_by_name():
     answer = sync(parent(**HEALTH), [train_job()], observed)
     assert (states(answer)["HardwareFailed"], reason(answer, "Failed")) == ("True", "HardwareFailureDetected")
     assert [found["name"] for found in answer.status["failedNodes"]] == ["n1"]
-    assert answer.status["attribution"] == "Node"
+    settled = sync(parent(answer.status, **HEALTH), [train_job()], observed)
+    assert settled.status["attribution"] == "Node"
+    assert [found["name"] for found in settled.status["failedNodes"]] == ["n1"]
 
 
 def test_nodes_of_other_workloads_do_not_matter():
@@ -139,7 +141,7 @@ def test_a_restarted_attempt_waits_for_the_pods_of_the_one_before():
     later = f"{NAME}-w1"
     before = ListPods("default", ATTEMPT, fresh=True)
     observed = {
-        **nothing_there(job_),
+        **NOTHING_THERE,
         GetObject("trainer.kubeflow.org/v1alpha1", "TrainJob", later, "default"): None,
         GetObject("jobset.x-k8s.io/v1alpha2", "JobSet", later, "default"): None,
     }

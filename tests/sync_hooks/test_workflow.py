@@ -14,10 +14,10 @@ from sync_hooks.api.names import iteration_name, plan_name
 from sync_hooks.api.observed import Node
 from sync_hooks.api.sync import Busy, GetObject, ListNodes, Observed, Read, Result, Unreadable
 from sync_hooks.planning.plan import PLAN_KEY, decode, encode
+from tests.support.asking import ask
 from tests.support.hooks import NAMESPACE, NOW, STAMP, condition, live, manifest, reads, request
 
 SPEC = {"image": "img", "numNodes": 2, "framework": {"exec": {"command": ["true"]}}}
-OWN = GetObject("cre.nvidia.com/v1alpha1", "Workflow", "run", NAMESPACE)
 PLAN = GetObject("v1", "ConfigMap", "run-plan", NAMESPACE)
 FINAL = {"settled": True, "drained": True, "workloadPhase": "Succeeded", "conditions": [condition("Succeeded")]}
 
@@ -39,15 +39,11 @@ def parent(**changes: Any) -> dict[str, Any]:
     return manifest("Workflow", "run", **{"spec": SPEC, **changes})
 
 
-def seen(workflow_: dict[str, Any], **more: Any) -> dict[Read, Any]:
-    """What the cluster shows: the parent as in the request, no plan, four nodes."""
-    return {OWN: live(workflow_), PLAN: None, ListNodes(max_age=0): NODES, **more}
+FOUR_NODES: dict[Read, Any] = {ListNodes(max_age=0): NODES}
 
 
 def sync(workflow_: dict[str, Any], children: list[dict[str, Any]], observed: Observed, seconds: int = 0) -> Result:
-    answer = workflow.sync(request(workflow_, children), observed, NOW + timedelta(seconds=seconds))
-    assert isinstance(answer, Result), answer
-    return answer
+    return ask(workflow.sync, request(workflow_, children), observed, NOW + timedelta(seconds=seconds))
 
 
 def names(answer: Result, kind: str) -> list[str]:
@@ -56,7 +52,7 @@ def names(answer: Result, kind: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def stored_plan() -> dict[str, Any]:
-    answer = sync(parent(), [], seen(parent()))
+    answer = sync(parent(), [], FOUR_NODES)
     return next(child for child in answer.children if child["metadata"]["name"] == plan_name("run"))
 
 
@@ -81,59 +77,52 @@ def job(name: str, **status: Any) -> dict[str, Any]:
 # Planning
 
 
-def test_before_planning_the_parent_and_the_plan_are_read_live():
-    answer = workflow.sync(request(parent()), {}, NOW)
-    assert set(reads(answer)) == {OWN, PLAN}
+def test_before_planning_the_plan_is_looked_for_live():
+    assert reads(workflow.sync(request(parent()), {}, NOW)) == (PLAN,)
 
 
 def test_planning_makes_the_plan_and_nothing_else(stored_plan):
-    answer = sync(parent(), [], seen(parent()))
+    answer = sync(parent(), [], FOUR_NODES)
     assert [child["metadata"]["name"] for child in answer.children] == ["run-plan"]
     assert [group.nodes for group in plan_of(stored_plan).groups] == [("n0", "n1"), ("n2", "n3")]
     assert answer.status["detectedGPUArchitecture"] == "h100"
     assert "plan" not in answer.status
 
 
-def test_a_stale_request_plans_nothing():
-    newer = parent(version="8", status={"detectedPlatform": "aws"})
-    answer = sync(parent(), [], seen(parent()) | {OWN: live(newer)})
-    assert answer.children == ()
-    assert answer.status == {"detectedPlatform": "aws"}
-
-
 def test_a_plan_that_is_there_but_not_visible_is_not_made_again():
     mine = manifest("ConfigMap", "run-plan", apiVersion="v1")
     mine["metadata"]["ownerReferences"] = [{"uid": "uid-run", "controller": True}]
-    answer = sync(parent(), [], seen(parent()) | {PLAN: live(mine)})
+    answer = sync(parent(), [], FOUR_NODES | {PLAN: live(mine)})
     assert answer.children == ()
     assert answer.resync_after > 0
 
 
 def test_a_foreign_config_map_of_the_plans_name_fails_the_workflow():
     foreign = manifest("ConfigMap", "run-plan", apiVersion="v1")
-    answer = sync(parent(), [], seen(parent()) | {PLAN: live(foreign)})
+    answer = sync(parent(), [], FOUR_NODES | {PLAN: live(foreign)})
     failed = next(item for item in answer.status["conditions"] if item["type"] == "Failed")
     assert (failed["status"], failed["reason"]) == ("True", "PlanNameCollision")
 
 
 def test_nodes_are_waited_for_then_their_absence_is_a_failure():
-    first = sync(parent(), [], seen(parent()) | {ListNodes(max_age=0): ()})
+    first = sync(parent(), [], FOUR_NODES | {ListNodes(max_age=0): ()})
     assert first.status["waiting"]["reason"] == "NodeDiscoveryError"
     waiting = parent(status=first.status)
-    later = sync(waiting, [], seen(waiting) | {ListNodes(max_age=0): ()}, seconds=299)
+    later = sync(waiting, [], FOUR_NODES | {ListNodes(max_age=0): ()}, seconds=299)
     assert later.status["waiting"]["since"] == STAMP
-    last = sync(waiting, [], seen(waiting) | {ListNodes(max_age=0): ()}, seconds=301)
+    late = parent(status=sync(waiting, [], {}, seconds=301).status)
+    last = sync(late, [], {}, seconds=332)
     assert {item["type"]: item["status"] for item in last.status["conditions"]}["Failed"] == "True"
 
 
 def test_nodes_that_cannot_be_read_are_waited_for_too():
-    answer = sync(parent(), [], seen(parent()) | {ListNodes(max_age=0): Unreadable("timeout")})
+    answer = sync(parent(), [], FOUR_NODES | {ListNodes(max_age=0): Unreadable("timeout")})
     assert answer.status["waiting"]["message"] == "timeout"
 
 
 def test_a_spec_that_no_admission_would_let_in_fails_with_its_path():
     broken = parent(spec={**SPEC, "numNodes": "two"})
-    answer = sync(broken, [], seen(broken))
+    answer = sync(broken, [], FOUR_NODES)
     failed = next(item for item in answer.status["conditions"] if item["type"] == "Failed")
     assert failed["reason"] == "InvalidSpec"
     assert "spec.numNodes" in failed["message"]
@@ -158,7 +147,7 @@ def test_a_plan_that_changed_is_not_followed(stored_plan):
 
 def test_a_plan_that_is_gone_is_not_made_again(stored_plan):
     known = marked(stored_plan)
-    answer = sync(known, [], seen(known))
+    answer = sync(known, [], FOUR_NODES)
     failed = next(item for item in answer.status["conditions"] if item["type"] == "Failed")
     assert failed["reason"] == "PlanLost"
 
@@ -171,14 +160,14 @@ def test_a_plan_of_another_version_is_left_to_whoever_made_it(stored_plan):
 
 def test_the_runtime_comes_before_any_job(stored_plan):
     known = marked(stored_plan)
-    answer = sync(known, [stored_plan], {OWN: live(known)})
+    answer = sync(known, [stored_plan], {})
     assert names(answer, "TrainingRuntime") == ["run-runtime"]
     assert names(answer, "Job") == []
 
 
 def test_jobs_hold_on_to_their_runtime_so_that_foreground_deletion_ends(stored_plan):
     known = marked(stored_plan)
-    answer = sync(known, [stored_plan, runtime(stored_plan)], {OWN: live(known)})
+    answer = sync(known, [stored_plan, runtime(stored_plan)], {})
     assert names(answer, "Job") == ["run-g0-i1", "run-g1-i1"]
     made = next(child for child in answer.children if child["kind"] == "Job")
     [owner] = made["metadata"]["ownerReferences"]
@@ -191,7 +180,7 @@ def test_jobs_hold_on_to_their_runtime_so_that_foreground_deletion_ends(stored_p
 def test_what_exists_is_answered_as_stubs(stored_plan):
     known = marked(stored_plan, launched="0-1")
     children = [stored_plan, runtime(stored_plan), job("run-g0-i1", settled=False), job("run-g1-i1", settled=False)]
-    answer = sync(known, children, {OWN: live(known)})
+    answer = sync(known, children, {})
     assert all(set(child) == {"apiVersion", "kind", "metadata"} for child in answer.children)
     assert all(set(child["metadata"]) == {"name"} for child in answer.children)
 
@@ -201,8 +190,8 @@ def test_a_job_that_is_gone_live_was_deleted_and_fails_its_group(stored_plan):
     children = [stored_plan, runtime(stored_plan), job("run-g1-i1")]
     gone = GetObject("cre.nvidia.com/v1alpha1", "Job", "run-g0-i1", NAMESPACE)
     wanted = reads(workflow.sync(request(known, children), {}, NOW))
-    assert set(wanted) == {OWN, gone}
-    answer = sync(known, children, {OWN: live(known), gone: None})
+    assert wanted == (gone,)
+    answer = sync(known, children, {gone: None})
     assert answer.status["lost"] == "0"
     assert "run-g0-i1" not in names(answer, "Job")
 
@@ -210,7 +199,7 @@ def test_a_job_that_is_gone_live_was_deleted_and_fails_its_group(stored_plan):
 def test_a_job_that_only_the_cache_misses_is_waited_for(stored_plan):
     known = marked(stored_plan, launched="0-1")
     gone = GetObject("cre.nvidia.com/v1alpha1", "Job", "run-g0-i1", NAMESPACE)
-    observed = {OWN: live(known), gone: live(job("run-g0-i1"))}
+    observed = {gone: live(job("run-g0-i1"))}
     answer = sync(known, [stored_plan, runtime(stored_plan), job("run-g1-i1")], observed)
     assert "lost" not in answer.status
     assert names(answer, "Job") == ["run-g1-i1"]
@@ -223,22 +212,21 @@ def finished(stored_plan: dict[str, Any], **status: Any) -> tuple[dict[str, Any]
 
 def test_an_iteration_ends_with_a_result_that_is_written_once(stored_plan):
     known, children = finished(stored_plan)
-    answer = sync(known, children, {OWN: live(known)})
+    answer = sync(known, children, {})
     assert iteration_name("run", 1) in names(answer, "ConfigMap")
     assert "iterations" not in answer.status
 
 
 def test_node_lists_and_the_end_come_only_after_the_result_is_observed(stored_plan):
     known, children = finished(stored_plan)
-    observed = {OWN: live(known)}
-    result = next(c for c in sync(known, children, observed).children if "iteration" in c["metadata"]["name"])
-    noted = sync(known, [*children, result], observed)
+    result = next(c for c in sync(known, children, {}).children if "iteration" in c["metadata"]["name"])
+    noted = sync(known, [*children, result], {})
     assert noted.status["iterations"] == [{"iteration": 1, "succeeded": 2, "failed": 0, "result": "run-iteration-1"}]
     known = parent(status=noted.status)
-    listing = sync(known, [*children, result], {OWN: live(known)})
+    listing = sync(known, [*children, result], {})
     lists = [c for c in listing.children if c["metadata"]["name"].startswith("succeeded-nodes")]
     assert len(lists) == 1
-    ended = sync(known, [*children, result, *lists], {OWN: live(known)})
+    ended = sync(known, [*children, result, *lists], {})
     assert {item["type"]: item["status"] for item in ended.status["conditions"]}["Succeeded"] == "True"
     assert ended.status["succeededNodesRef"]["name"] == lists[0]["metadata"]["name"]
     assert ended.status["coverage"] == {"targeted": 4, "tested": 4, "excluded": 0, "inconclusive": 0}
@@ -249,6 +237,6 @@ def test_node_lists_and_the_end_come_only_after_the_result_is_observed(stored_pl
 def test_a_result_that_somebody_deleted_fails_the_workflow(stored_plan):
     summary = [{"iteration": 1, "succeeded": 2, "failed": 0, "result": "run-iteration-1"}]
     known, children = finished(stored_plan, iterations=summary)
-    answer = sync(known, children, {OWN: live(known)})
+    answer = sync(known, children, {})
     failed = next(item for item in answer.status["conditions"] if item["type"] == "Failed")
     assert failed["reason"] == "ResultLost"

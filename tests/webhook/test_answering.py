@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import msgspec
@@ -63,6 +64,12 @@ def test_a_parent_with_another_uid_is_not_believed():
     assert response.status == 429
 
 
+def test_a_spec_that_the_stored_parent_does_not_have_is_not_believed():
+    forged = run(spec={**SPEC, "image": "somebody/elses"})
+    _, answered = sync(forged, Cluster(run()))
+    assert [workflow["spec"]["image"] for workflow in answered["children"]] == ["img"]
+
+
 def test_a_parent_of_another_kind_is_refused():
     response, _ = sync(manifest("Job", "run"), Cluster(), controller="cre-workloadruns")
     assert response.status == 400
@@ -102,6 +109,15 @@ def test_a_request_with_impossible_shapes_keeps_the_children_and_says_why():
 
 def unreadable(read: Read) -> Any:
     return Unreadable("the API server does not answer")
+
+
+def test_what_cannot_be_understood_is_said_once_and_not_again_at_every_call():
+    broken = run()
+    broken["metadata"]["labels"] = ["no", "map"]
+    said = json.loads(answer("cre-workloadruns", "sync", body(broken), Cluster().read, NOW).body)
+    later = body({**broken, "status": said["status"]})
+    again = answer("cre-workloadruns", "sync", later, Cluster().read, NOW + timedelta(seconds=5))
+    assert json.loads(again.body) == said
 
 
 def test_a_cluster_that_cannot_be_read_changes_nothing_and_is_asked_again_soon():

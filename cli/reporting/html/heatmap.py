@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from cli.node_view import EXCLUDED, FAILED, INCONCLUSIVE, PENDING, RUNNING, SUCCEEDED, NodeView
+from cli.node_view import EXCLUDED, FAILED, INCONCLUSIVE, PENDING, RUNNING, SUCCEEDED, UNKNOWN, NodeView
 from cli.reporting import wording
 from cli.reporting.html import style
 from cli.reporting.html.chart import legend, swatch
@@ -22,6 +22,7 @@ UNIFORM = 0.1  # a spread below this share of the best value is shown as alike: 
 STATES = (
     (FAILED, "failed"),
     (INCONCLUSIVE, "ran, no verdict of its own"),
+    (UNKNOWN, "verdict could not be read"),
     (EXCLUDED, "excluded"),
     (RUNNING, "running"),
     (PENDING, "pending"),

@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import yaml
-
+from cli.manifest import yaml_of
 from cli.reporting.html.markup import Markup, join, lines, tag
 from cli.reporting.html.table import row, table
 from cli.run_view import RunView
@@ -18,7 +17,7 @@ _SECRET = re.compile(r"secret|token|passw|credential|api_?key|private", re.IGNOR
 
 def setup(run: RunView) -> Markup:
     """Write the section."""
-    text = yaml.dump(shareable(run.spec), Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=110)
+    text = yaml_of(shareable(run.spec), width=110)
     return join(
         _overrides(run),
         tag("h3", "The run's spec"),

@@ -73,7 +73,7 @@ thead th{{border-bottom:2px solid {QUIET};vertical-align:bottom}}
 .num{{text-align:right;font-variant-numeric:tabular-nums}}
 td.num{{white-space:nowrap}}
 .s-Failed,.s-ValidationFailed,.s-failed{{color:{FAILED};font-weight:600}}
-.s-inconclusive{{color:{INCONCLUSIVE};font-weight:600}}.s-excluded{{color:{EXCLUDED};font-weight:600}}
+.s-inconclusive{{color:{INCONCLUSIVE};font-weight:600}}.s-excluded,.s-unknown{{color:{EXCLUDED};font-weight:600}}
 .s-Succeeded,.s-succeeded{{color:{PASSED}}}.s-Running,.s-running{{color:{RUNNING}}}
 .s-Pending,.s-pending{{color:{QUIET}}}
 details{{margin:8px 0}}
@@ -105,6 +105,7 @@ svg.spark{{max-width:none}}
 .cells .c0,.legend .c0{{stroke:{INCONCLUSIVE}}}
 .n-failed{{fill:{FAILED}}}.n-excluded{{fill:url(#hatch);stroke:{EXCLUDED}}}
 .n-inconclusive{{fill:{PAPER};stroke:{INCONCLUSIVE};stroke-width:2}}
+.n-unknown{{fill:{PAPER};stroke:{EXCLUDED};stroke-dasharray:3 2}}
 .n-running{{fill:{PAPER};stroke:{RUNNING}}}.n-pending{{fill:{PANEL};stroke:{PENDING};stroke-dasharray:2 2}}
 .n-succeeded{{fill:{PASSED}}}
 .mark{{stroke:{PAPER};stroke-width:2;fill:none}}

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster import build, controlplane
+from tests.cluster.chart.played import Installed, played
 from tests.cluster.chart.release import Release
 from tests.cluster.cluster import Cluster
 
@@ -72,6 +73,13 @@ def release(cluster: Cluster, tools: Path, request: pytest.FixtureRequest) -> It
 def release3(cluster: Cluster, tools: Path) -> Iterator[Release]:
     """Return a release for what does not depend on the version of Helm."""
     with _uninstalled_afterwards(Release(cluster, tools / "helm3")) as found:
+        yield found
+
+
+@pytest.fixture
+def installed(release3: Release, tmp_path: Path) -> Iterator[Installed]:
+    """Return the chart as a release whose pods a test plays."""
+    with played(release3, tmp_path) as found:
         yield found
 
 

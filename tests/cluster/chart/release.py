@@ -24,6 +24,7 @@ from webhook.rotation import Rotation, read_rotation
 
 CHART = Path(__file__).parents[3] / "charts" / "workloadrun"
 NAME = "workloadrun"
+METACONTROLLER = "metacontroller"  # who acts in its place
 INSTANCE = f"app.kubernetes.io/instance={NAME}"
 CLUSTER_KINDS = (
     "clusterroles,clusterrolebindings,compositecontrollers,"
@@ -94,6 +95,18 @@ class Release:
         token = self.cluster.kubectl("create", "token", f"{NAME}-{account}").strip()
         config["users"][0]["user"] = {"token": token}
         path = folder / f"{account}.kubeconfig"
+        path.write_text(yaml.safe_dump(config))
+        return path
+
+    def metacontroller(self, folder: Path) -> Path:
+        """Write a kubeconfig of somebody who has the role for Metacontroller and no other."""
+        user = METACONTROLLER
+        self.cluster.kubectl("create", "clusterrolebinding", user, f"--clusterrole={NAME}-{user}", f"--user={user}")
+        identity = self.cluster.authority.issue(user, user, folder=folder)
+        config: dict[str, Any] = yaml.safe_load(self.cluster.kubeconfig.read_text())
+        certificate, key = str(identity.certificate), str(identity.key)
+        config["users"][0]["user"] = {"client-certificate": certificate, "client-key": key}
+        path = folder / f"{user}.kubeconfig"
         path.write_text(yaml.safe_dump(config))
         return path
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from sync_hooks.api.observed import Log
 from sync_hooks.api.sync import Unreadable
-from sync_hooks.execution.blame import blame, failure_log, failures
+from sync_hooks.execution.blame import blame, failure_log, failures, worker_hosts
 from tests.support.hooks import condition, failed_pod, pod
 
 NODES = ("n1", "n2", "n3")
 
 
 def judge(*pods, tail=""):
-    return blame(failures(pods), pods, NODES, tail)
+    return blame(failures(pods), pods, NODES, tail, worker_hosts("job", NODES))
 
 
 def test_the_worker_that_failed_names_its_node():
@@ -40,9 +40,9 @@ def test_the_launchers_node_is_never_blamed():
 
 
 def test_a_host_that_mpirun_names_is_blamed():
-    pods = (failed_pod("job-launcher-0-0-x", "n1", role="launcher"), pod("job-node-0-2-y", node="n3"))
+    pods = (failed_pod("job-launcher-0-0-x", "n1", role="launcher"),)  # JobSet has removed the workers
     tail = "mpirun noticed that process rank 9 with PID 0 on node job-node-0-2 exited on signal 6 (Aborted)."
-    found = blame(failures(pods), pods, NODES, tail)
+    found = judge(*pods, tail=tail)
     assert found.attribution == "Node"
     assert [node.name for node in found.nodes] == ["n3"]
 
@@ -50,6 +50,21 @@ def test_a_host_that_mpirun_names_is_blamed():
 def test_where_all_fail_at_once_the_whole_group_is_blamed_and_says_so():
     found = judge(*(failed_pod(f"p{node}", node) for node in NODES))
     assert (found.attribution, found.nodes) == ("Group", ())
+
+
+def stuck(name: str, node: str, **status):
+    state = {"waiting": {"reason": "CreateContainerError", "message": "no device"}}
+    return pod(name, node=node, phase="Pending", containerStatuses=[{"name": "node", "state": state}], **status)
+
+
+def test_a_worker_that_never_started_while_others_did_is_blamed():
+    found = judge(pod("job-launcher-0-0-x", node="n1", role="launcher"), stuck("a", "n2"), pod("b", node="n1"))
+    assert (found.attribution, [node.name for node in found.nodes]) == ("Node", ["n2"])
+    assert "CreateContainerError no device" in found.message
+
+
+def test_where_no_worker_started_no_node_is_singled_out():
+    assert judge(stuck("a", "n1"), stuck("b", "n2")).attribution == "Group"
 
 
 def test_a_preempted_pod_blames_nobody():

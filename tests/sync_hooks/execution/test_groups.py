@@ -75,11 +75,25 @@ def test_a_failed_group_is_tried_again_under_a_new_name_while_retries_are_left()
         pytest.param([condition("Failed", reason="JobTimedOut")], id="timed out"),
         pytest.param([condition("Failed", reason="WorkloadFailed"), condition("HardwareFailed")], id="hardware"),
         pytest.param([condition("Succeeded"), condition("ValidationFailed")], id="threshold violated"),
+        pytest.param([condition("Failed", reason="WorkloadDeleted")], id="somebody deleted the TrainJob"),
+        pytest.param([condition("Failed", reason="InvalidSpec")], id="spec that cannot be understood"),
     ],
 )
 def test_some_failures_are_not_tried_again(conditions):
     retrying = plan(retry_failed_groups=1)
     assert done(states(retrying, {"run-g0-i1": {**BAD, "conditions": conditions}}, launched="0")[0], retrying)
+
+
+def test_a_group_whose_node_was_drained_is_not_tried_again():
+    retrying = plan(retry_failed_groups=1)
+    drained = {**BAD, "failedNodes": [{"name": "n0a", "reason": "Drained"}]}
+    assert done(states(retrying, {"run-g0-i1": drained}, launched="0")[0], retrying)
+
+
+def test_a_group_whose_jobs_name_is_taken_ends_and_is_never_launched():
+    taken = states(plan(), {}, refused={"1": "Job run-g1-i1 belongs to somebody else"})
+    assert done(taken[1], plan())
+    assert to_launch(plan(), taken, 100) == ((0, 0), (2, 0), (3, 0))
 
 
 def test_jobs_of_other_iterations_and_of_other_names_do_not_count():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from sync_hooks.execution.ranges import read_ranges, write_ranges
-from sync_hooks.execution.waiting import next_look, wait, waited
+from sync_hooks.execution.waiting import next_look, wait, wait_within, waited
 from tests.support.hooks import NOW
 
 
@@ -32,6 +32,38 @@ def test_looks_grow_from_two_seconds_to_sixty():
     first = wait(None, "Nodes", "", NOW)
     looks = [next_look(first, NOW + timedelta(seconds=age)) for age in (0, 20, 100, 1000)]
     assert looks == [2, 5, 25, 60]
+
+
+def at(seconds: float):
+    return NOW + timedelta(seconds=seconds)
+
+
+def test_a_wait_is_over_only_after_a_second_look():
+    waiting = wait_within(300, None, "Draining", "", NOW)
+    late = wait_within(300, waiting, "Draining", "", at(301))
+    assert late is not None
+    assert wait_within(300, late, "Draining", "", at(320)) is not None
+    assert wait_within(300, late, "Draining", "", at(332)) is None
+
+
+def test_an_outage_or_a_clock_that_jumped_ends_no_wait():
+    waiting = wait_within(300, None, "Draining", "", NOW)
+    after = wait_within(300, waiting, "Draining", "", at(7200))
+    assert after is not None
+    assert waited(after, at(7200)) == 0
+
+
+def test_a_clock_that_steps_back_begins_the_second_look_anew():
+    late = wait_within(300, wait_within(300, None, "Draining", "", NOW), "Draining", "", at(301))
+    back = wait_within(300, late, "Draining", "", at(-60))
+    assert back is not None
+    assert wait_within(300, back, "Draining", "", at(-31)) is not None
+
+
+def test_the_second_look_comes_when_it_is_due():
+    late = wait_within(300, wait_within(300, None, "Draining", "", NOW), "Draining", "", at(301))
+    assert late is not None
+    assert next_look(late, at(301)) == 30
 
 
 def test_ranges_are_read_back_as_they_were_written():

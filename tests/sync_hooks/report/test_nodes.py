@@ -59,17 +59,57 @@ def test_a_group_that_blames_nobody_says_nothing_of_its_nodes():
     assert judge((nobody, good(1), good(2))).inconclusive == ("a", "b")
 
 
+def gone(group: int, name: str, reason: str = "Drained") -> GroupResult:
+    left = (FailedNodeFacts(name=name, reason=reason, message="cordoned while the run was under way"),)
+    return GroupResult(group=group, failure="x", failure_reason=reason, attribution="Node", failed_nodes=left)
+
+
+def test_a_node_that_went_is_excluded_and_the_others_of_its_group_are_inconclusive():
+    found = judge((gone(0, "a"), good(1), good(2)))
+    assert [node.name for node in found.excluded] == ["a"]
+    assert (found.inconclusive, found.failed) == (("b",), ())
+
+
+def test_a_node_that_went_once_is_not_good_before_or_after():
+    for iterations in (
+        ((good(0), good(1), good(2)), (gone(0, "a"), good(1), good(2))),
+        ((gone(0, "a"), good(1), good(2)), (good(0), good(1), good(2))),
+    ):
+        found = judge(*iterations)
+        assert [node.name for node in found.excluded] == ["a"]
+        assert "b" in found.succeeded
+
+
+def test_a_node_that_failed_stays_failed_when_it_goes():
+    found = judge((bad(0, "a"), good(1), good(2)), (gone(0, "a"), good(1), good(2)))
+    assert [node.name for node in found.failed] == ["a"]
+    assert found.excluded == ()
+
+
+def test_where_the_scheduler_chose_only_the_nodes_that_it_chose_are_judged():
+    plan = Plan(groups=(Group(),), candidates=("a", "b", "c"), unpinned=True, targeted=3)
+    ran = GroupResult(group=0, nodes=("b", "c", "elsewhere"))
+    found = node_verdicts(plan, [IterationResult(1, (ran,))])
+    assert (found.succeeded, found.inconclusive) == (("b", "c"), ("a",))
+
+
 results = st.builds(
     lambda failed, who: (
-        lambda group: good(group) if not failed else bad(group, *(GROUPS[group].nodes[:1] if who else ()))
+        lambda group: (
+            gone(group, GROUPS[group].nodes[-1])
+            if failed and who is None
+            else bad(group, *(GROUPS[group].nodes[:1] if who else ()))
+            if failed
+            else good(group)
+        )
     ),
     st.booleans(),
-    st.booleans(),
+    st.sampled_from([True, False, None]),
 )
 
 
 @given(st.lists(st.tuples(results, results, results), min_size=1, max_size=3))
-def test_every_node_is_in_exactly_one_of_the_three(iterations):
+def test_every_node_is_in_exactly_one_of_the_four(iterations):
     found = judge(*(tuple(make(group) for group, make in enumerate(made)) for made in iterations))
-    failed = [node.name for node in found.failed]
-    assert sorted([*found.succeeded, *failed, *found.inconclusive]) == ["a", "b", "c", "d", "e"]
+    named = [node.name for node in (*found.failed, *found.excluded)]
+    assert sorted([*found.succeeded, *named, *found.inconclusive]) == ["a", "b", "c", "d", "e"]

@@ -1,0 +1,84 @@
+"""Nodes that left while the run was under way: cordoned, not ready, or no longer there. They are excluded, not blamed.
+
+A cordon is somebody's decision. Only for a run that is about cordoned nodes it means nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from sync_hooks.api.job import JobSpec
+from sync_hooks.api.observed import Node, Pod
+from sync_hooks.api.results import FailedNode
+from sync_hooks.api.sync import GetObject, Observed, Unreadable
+from sync_hooks.cluster.nodes import TAINT_UNSCHEDULABLE
+from sync_hooks.execution.blame import KILLED, exit_codes
+from sync_hooks.execution.phase import is_launcher
+from sync_hooks.report.nodes import DRAINED, NODE_LOST, NODE_NOT_READY
+
+MOST_NODE_READS = 64  # of larger groups the first nodes are looked at
+
+Known = Mapping[str, Node | None]
+"""Nodes by name; None for one that is not there."""
+
+
+def node_reads(names: Sequence[str]) -> tuple[GetObject, ...]:
+    """Return the reads that show nodes as they are now: a snapshot may be older than the cordon."""
+    return tuple(GetObject("v1", "Node", name) for name in names[:MOST_NODE_READS])
+
+
+def nodes_now(reads: Iterable[GetObject], observed: Observed) -> Known:
+    """Return the nodes that were read; unreadable ones are left out."""
+    live = {read.name: observed[read] for read in reads if not isinstance(observed[read], Unreadable)}
+    return {name: found and _node(name, found.spec, found.status) for name, found in live.items()}
+
+
+def _node(name: str, spec: Any, status: Any) -> Node:
+    return msgspec.convert({"metadata": {"name": name}, "spec": spec or {}, "status": status or {}}, Node, strict=False)
+
+
+def gone_nodes(spec: JobSpec, nodes: Known) -> tuple[FailedNode, ...]:
+    """Name the nodes that cannot be used any more, each with the reason, sorted."""
+    wants_cordoned = tolerates_cordon(spec)
+    found = (_gone(name, node, wants_cordoned=wants_cordoned) for name, node in sorted(nodes.items()))
+    return tuple(gone for gone in found if gone is not None)
+
+
+def _gone(name: str, node: Node | None, *, wants_cordoned: bool) -> FailedNode | None:
+    if node is None:
+        return FailedNode(name=name, reason=NODE_LOST, message="deleted while the run was under way")
+    if node.spec.unschedulable and not wants_cordoned:
+        return FailedNode(name=name, reason=DRAINED, message="cordoned while the run was under way")
+    if any(condition.type == "Ready" and condition.status != "True" for condition in node.status.conditions):
+        return FailedNode(name=name, reason=NODE_NOT_READY, message="NotReady before the workload could start")
+    return None
+
+
+def taken_along(gone: Iterable[FailedNode], pods: Sequence[Pod]) -> tuple[FailedNode, ...]:
+    """Of the nodes that went, return those that took the workload along.
+
+    Where a worker on the node failed by itself the node is blamed like any other, whatever was done to it afterwards.
+    """
+    failed = {
+        pod.spec.node_name
+        for pod in pods
+        if not is_launcher(pod) and any(code and code not in KILLED for code in exit_codes(pod))
+    }
+    finished = {pod.spec.node_name for pod in pods if pod.status.phase == "Succeeded"}
+    return tuple(node for node in gone if node.reason != NODE_NOT_READY and node.name not in failed | finished)
+
+
+def tolerates_cordon(spec: JobSpec) -> bool:
+    """Tell whether the workload's pods are meant for cordoned nodes: the run's target then asks for them by taint."""
+    patches = spec.workload.train_job.get("runtimePatches") or ()
+    return any(toleration.get("key") == TAINT_UNSCHEDULABLE for patch in patches for toleration in _tolerations(patch))
+
+
+def _tolerations(patch: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    template = (patch.get("trainingRuntimeSpec") or {}).get("template") or {}
+    jobs = (template.get("spec") or {}).get("replicatedJobs") or ()
+    pods = [((job.get("template") or {}).get("spec") or {}).get("template") or {} for job in jobs]
+    return [toleration for pod in pods for toleration in (pod.get("spec") or {}).get("tolerations") or ()]

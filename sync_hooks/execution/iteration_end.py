@@ -1,0 +1,135 @@
+"""The end of an iteration and of the run: results written once, observed, then believed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from sync_hooks.api.conditions import FAILED, SUCCEEDED
+from sync_hooks.api.model import TypedLocalObjectReference
+from sync_hooks.api.names import failed_nodes_name, iteration_name, succeeded_nodes_name
+from sync_hooks.api.request import CONFIG_MAP, ConfigMapChild, Request
+from sync_hooks.api.results import ExcludedNode
+from sync_hooks.api.sync import Answer, Observed
+from sync_hooks.api.workflow import IterationSummary, WorkflowStatus
+from sync_hooks.execution.children import node_config_maps, result_config_map
+from sync_hooks.execution.conclusion import conclude, coverage_of, unmeasured_of
+from sync_hooks.execution.creation import NEXT_BATCH_SECONDS, create
+from sync_hooks.execution.groups import GroupState
+from sync_hooks.execution.plan_seen import MOST_EXCLUDED
+from sync_hooks.execution.result import result_of
+from sync_hooks.execution.workflow_answer import Step, answer, fail
+from sync_hooks.planning.plan import Plan
+from sync_hooks.report.distribution import results_of
+from sync_hooks.report.iteration import IterationResult, read_result
+from sync_hooks.report.nodes import NodeVerdicts, node_verdicts
+
+
+def close_iteration(
+    request: Request,
+    status: WorkflowStatus,
+    iteration: int,
+    states: Sequence[GroupState],
+    observed: Observed,
+    now: datetime,
+) -> Answer:
+    """Write the iteration's result once; when it is observed, note it, and the next iteration begins."""
+    name = iteration_name(request.parent.metadata.name, iteration)
+    seen = request.of(CONFIG_MAP, ConfigMapChild).get(name)
+    if seen is None:
+        wanted = result_config_map(request.parent, result_of(iteration, states))
+        return create(request, status, (wanted,), observed, now)
+    result = read_result(seen)
+    if result is None or result.iteration != iteration or len(result.groups) != len(states):
+        return fail(request, status, "ResultLost", f"ConfigMap {name} does not hold the iteration's result", now)
+    update = {
+        "iterations": [*(status.iterations or ()), _summary(result, name)],
+        "launched": None,
+        "lost": None,
+        "refused": None,
+        "retries": None,
+        "waiting": None,
+    }
+    return answer(request, Step(status.model_copy(update=update), resync_after=NEXT_BATCH_SECONDS))
+
+
+def _summary(result: IterationResult, name: str) -> IterationSummary:
+    failed = sum(bool(group.failure or group.validation) for group in result.groups)
+    return IterationSummary(
+        iteration=result.iteration,
+        succeeded=len(result.groups) - failed,
+        failed=failed,
+        result=name,
+        start_time=min((group.started for group in result.groups if group.started), default=None),
+        completion_time=max((group.ended for group in result.groups if group.ended), default=None),
+    )
+
+
+def finished_results(request: Request, iterations: int) -> tuple[IterationResult, ...] | None:
+    """Read the results of the first iterations; None where one of them is gone or changed."""
+    seen = request.of(CONFIG_MAP, ConfigMapChild)
+    names = [iteration_name(request.parent.metadata.name, number) for number in range(1, iterations + 1)]
+    results = tuple(read_result(seen[name]) for name in names if name in seen)
+    known = tuple(result for result in results if result is not None)
+    return known if len(known) == iterations else None
+
+
+def end(request: Request, status: WorkflowStatus, plan: Plan, observed: Observed, now: datetime) -> Answer:
+    """Write the node lists once; when they are observed, the verdict of the Workflow stands."""
+    results = finished_results(request, plan.iterations)
+    if results is None:
+        return fail(request, status, "ResultLost", "the result of an iteration was deleted or changed", now)
+    verdicts = node_verdicts(plan, results)
+    seen = request.of(CONFIG_MAP, ConfigMapChild)
+    wanted = node_config_maps(request.parent, verdicts)
+    if missing := [item for item in wanted if item["metadata"]["name"] not in seen]:
+        return create(request, status, missing, observed, now)
+    changed = [item["metadata"]["name"] for item in wanted if not _holds(seen, item)]
+    if changed:
+        return fail(request, status, "ResultLost", f"ConfigMap {changed[0]} does not hold the list of nodes", now)
+    return answer(request, Step(_ended(request, status, plan, results, verdicts, now)))
+
+
+def _holds(seen: Mapping[str, ConfigMapChild], wanted: Mapping[str, object]) -> bool:
+    metadata, data = wanted["metadata"], wanted["binaryData"]
+    assert isinstance(metadata, dict)  # noqa: S101 - we have just made it
+    return seen[metadata["name"]].binary_data == data
+
+
+def _ended(
+    request: Request,
+    status: WorkflowStatus,
+    plan: Plan,
+    results: Sequence[IterationResult],
+    verdicts: NodeVerdicts,
+    now: datetime,
+) -> WorkflowStatus:
+    uid, seen = request.parent.metadata.uid, request.of(CONFIG_MAP, ConfigMapChild)
+    coverage = coverage_of(plan, verdicts)
+    conditions = conclude(status.conditions or (), plan, results, coverage, now)
+    ended = next(
+        condition for condition in conditions if condition.type in (SUCCEEDED, FAILED) and condition.status == "True"
+    )
+    update = {
+        "conditions": list(conditions),
+        "coverage": coverage,
+        "excluded_nodes": _excluded(plan, verdicts) or None,
+        "results": results_of(plan, results),
+        "unmeasured": unmeasured_of(results) or None,
+        "succeeded_nodes_ref": _reference(succeeded_nodes_name(uid), seen),
+        "failed_nodes_ref": _reference(failed_nodes_name(uid), seen),
+        "waiting": None,
+        "completion_time": ended.last_transition_time,
+    }
+    return status.model_copy(update=update)
+
+
+def _excluded(plan: Plan, verdicts: NodeVerdicts) -> list[ExcludedNode]:
+    """Name the nodes that were left out when the run was planned, and those that went while it was under way."""
+    went = {node.name: node.message for node in verdicts.excluded}
+    named = sorted({**dict(plan.exclusions), **went}.items())
+    return [ExcludedNode(name=name, reason=reason) for name, reason in named[:MOST_EXCLUDED]]
+
+
+def _reference(name: str, seen: Mapping[str, ConfigMapChild]) -> TypedLocalObjectReference | None:
+    return TypedLocalObjectReference(kind="ConfigMap", name=name) if name in seen else None

@@ -1,0 +1,166 @@
+"""Who failed a Job's workload, and the end of its log: read before anything is torn down, then written once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from sync_hooks.api.conditions import FAILED
+from sync_hooks.api.job import JobSpec, JobStatus
+from sync_hooks.api.model import Condition
+from sync_hooks.api.names import train_job_name
+from sync_hooks.api.observed import Log, Pod
+from sync_hooks.api.request import Request
+from sync_hooks.api.results import FailedNode
+from sync_hooks.api.sync import Answer, GetObject, ListPods, Observed, Read, Reads, Unreadable
+from sync_hooks.execution.answers import UNREADABLE_RESYNC_SECONDS
+from sync_hooks.execution.blame import (
+    RAN_AND_FAILED,
+    WORKLOAD_FAILED,
+    Blame,
+    Failure,
+    blame,
+    failure_log,
+    failures,
+    hung,
+    log_read,
+    worker_hosts,
+)
+from sync_hooks.execution.gone import Known, gone_nodes, node_reads, nodes_now, taken_along
+from sync_hooks.execution.job_answer import answer, group_nodes
+from sync_hooks.execution.job_health import HARDWARE_FAILURE, NODE_FAILED, failed_nodes, hardware_failed
+from sync_hooks.execution.job_watch import note_places
+from sync_hooks.execution.phase import JOBSET_VERSION, is_launcher, own_pods
+from sync_hooks.execution.waiting import wait_within
+
+GIVE_UP_SECONDS = 60  # for pods, nodes and logs of a failed workload
+MOST_NODES = 100  # listed in the status; the annotation has them all
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is known of a workload that has failed. ``unreadable`` says what is not, and why."""
+
+    pods: tuple[Pod, ...] = ()
+    nodes: Known = field(default_factory=dict)
+    log: Log | Unreadable | None = None
+    unreadable: str = ""
+
+    @property
+    def failed(self) -> tuple[Failure, ...]:
+        """The failed pods, the first to fail first."""
+        return failures(self.pods)
+
+    @property
+    def telling(self) -> Failure | None:
+        """The pod whose log tells most."""
+        return self.failed[0] if self.failed else hung(self.pods)
+
+    @property
+    def launcher_tail(self) -> str:
+        """The end of the launcher's log, empty where another pod tells more."""
+        known = isinstance(self.log, Log) and self.telling and is_launcher(self.telling.pod)
+        return self.log.content.decode(errors="replace") if known and isinstance(self.log, Log) else ""
+
+
+def attribute(
+    request: Request, spec: JobSpec, status: JobStatus, observed: Observed, now: datetime
+) -> JobStatus | Answer:
+    """Find out who failed, and keep the end of its log."""
+    failure = next(item for item in status.conditions or () if item.type == FAILED)
+    if failure.reason not in RAN_AND_FAILED | {HARDWARE_FAILURE}:
+        return status.model_copy(update={"attribution": "None", "waiting": None})
+    evidence = _evidence(request, status, observed)
+    if isinstance(evidence, Reads):
+        return evidence
+    if evidence.unreadable:
+        text = f"pods and logs of the failed workload are being read: {evidence.unreadable}"
+        waiting = wait_within(GIVE_UP_SECONDS, status.waiting, "EvidencePending", text, now)
+        if waiting is not None:
+            new = status.model_copy(update={"waiting": waiting})
+            return answer(request, new, resync_after=UNREADABLE_RESYNC_SECONDS)
+    return _judged(request, spec, status, evidence, now)
+
+
+def _evidence(request: Request, status: JobStatus, observed: Observed) -> Evidence | Reads:
+    namespace = request.parent.metadata.namespace
+    name = train_job_name(request.parent.metadata.name, status.attempt or 0)
+    jobset, pods = GetObject(JOBSET_VERSION, "JobSet", name, namespace), ListPods(namespace, name, fresh=True)
+    nodes = node_reads(ran_on(request, status))
+    wanted: tuple[Read, ...] = (jobset, pods, *nodes)
+    if any(read not in observed for read in wanted):
+        return Reads(wanted)
+    unreadable = next((observed[read].reason for read in wanted if isinstance(observed[read], Unreadable)), "")
+    if isinstance(observed[jobset], Unreadable) or isinstance(observed[pods], Unreadable):
+        return Evidence(nodes=nodes_now(nodes, observed), unreadable=unreadable)
+    found = Evidence(own_pods(observed[pods], observed[jobset]), nodes_now(nodes, observed), unreadable=unreadable)
+    return _with_log(found, observed)
+
+
+def _with_log(found: Evidence, observed: Observed) -> Evidence | Reads:
+    if found.telling is None:
+        return found
+    read = log_read(found.telling)
+    if read not in observed:
+        return Reads((read,))
+    log: Log | Unreadable = observed[read]
+    unreadable = log.reason if isinstance(log, Unreadable) else ""
+    return Evidence(found.pods, found.nodes, log, found.unreadable or unreadable)
+
+
+def ran_on(request: Request, status: JobStatus) -> list[str]:
+    """Return the nodes of the group: those that it is pinned to, else those that the scheduler chose."""
+    return group_nodes(request) or sorted(set(status.nodes or ()))
+
+
+def _judged(request: Request, spec: JobSpec, status: JobStatus, evidence: Evidence, now: datetime) -> JobStatus:
+    broken = tuple(status.failed_nodes or ()) or _broken(spec, evidence.nodes)
+    if broken:
+        status = hardware_failed(status, broken, now)
+    named = broken or taken_along(gone_nodes(spec, evidence.nodes), evidence.pods)
+    nodes = ran_on(request, status)
+    name = train_job_name(request.parent.metadata.name, status.attempt or 0)
+    hosts = worker_hosts(name, note_places(status, evidence.pods).nodes or ())
+    found = _by_name(named) or blame(evidence.failed, evidence.pods, nodes, evidence.launcher_tail, hosts)
+    update = {
+        "conditions": _explained(status, found),
+        "attribution": found.attribution,
+        "failed_nodes": _blamed(request, status, found) or None,
+        "failure_log": failure_log(evidence.telling, evidence.log),
+        "waiting": None,
+    }
+    return status.model_copy(update=update)
+
+
+def _broken(spec: JobSpec, nodes: Known) -> tuple[FailedNode, ...]:
+    """Name the nodes that have failed by the Job's own expression."""
+    if spec.node_health_monitor is None:
+        return ()
+    found = failed_nodes(spec.node_health_monitor.cel.expression, nodes.values())
+    if isinstance(found, str):
+        return ()
+    return tuple(FailedNode(name=name, reason=HARDWARE_FAILURE, message=NODE_FAILED) for name in found)
+
+
+def _by_name(nodes: tuple[FailedNode, ...]) -> Blame | None:
+    if not nodes:
+        return None
+    text = "; ".join(f"node {node.name}: {node.message}" for node in nodes)
+    return Blame("Node", nodes, text)
+
+
+def _explained(status: JobStatus, found: Blame) -> list[Condition]:
+    """Add to the failure's message what the pods tell: it is what people read first."""
+    return [
+        item.model_copy(update={"message": f"{item.message}; {found.message}"})
+        if item.type == FAILED and found.message
+        else item
+        for item in status.conditions or ()
+    ]
+
+
+def _blamed(request: Request, status: JobStatus, found: Blame) -> list[FailedNode]:
+    if found.attribution != "Group":
+        return list(found.nodes)
+    names = ran_on(request, status)[:MOST_NODES]
+    return [FailedNode(name=name, reason=WORKLOAD_FAILED, message=found.message) for name in names]

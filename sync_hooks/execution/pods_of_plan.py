@@ -1,0 +1,17 @@
+"""The pods that a plan will have, as its runtime describes them before Trainer fills in the TrainJob."""
+
+from __future__ import annotations
+
+from sync_hooks.api.trainer import TRAINING_RUNTIME, JsonObject, kind_of
+from sync_hooks.planning.plan import Plan
+
+
+def pods_of(plan: Plan) -> tuple[JsonObject, ...]:
+    """Return the pod specs of the run's runtime, one a replicatedJob."""
+    own = plan.job.get("spec", {}).get("dependencies") or ()
+    runtime = plan.runtime or next((item for item in own if kind_of(item) == TRAINING_RUNTIME), {})
+    template = (runtime.get("spec") or {}).get("template") or {}
+    jobs = (template.get("spec") or {}).get("replicatedJobs") or ()
+    return tuple(
+        (((job.get("template") or {}).get("spec") or {}).get("template") or {}).get("spec") or {} for job in jobs
+    )

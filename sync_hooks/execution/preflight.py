@@ -1,0 +1,161 @@
+"""What the namespace itself would refuse, and who is already there: named before anything is made.
+
+PodSecurity and a quota that no group fits into end planning; a quota that is used up and nodes that another run holds
+are warnings, because they pass. What cannot be read is not held against the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from sync_hooks.api.conditions import FAILED, SUCCEEDED, is_true
+from sync_hooks.api.model import API_VERSION
+from sync_hooks.api.observed import LiveObject, Metadata
+from sync_hooks.api.quantity import whole_units
+from sync_hooks.api.request import ConfigMapChild
+from sync_hooks.api.status import read_status
+from sync_hooks.api.sync import GetObject, ListObjects, Observed, Read, Reads, Unreadable
+from sync_hooks.api.workflow import WorkflowStatus
+from sync_hooks.cluster.resources import GPU
+from sync_hooks.execution.plan_seen import read_plan
+from sync_hooks.execution.pod_security import ENFORCE, violations
+from sync_hooks.execution.pods_of_plan import pods_of
+from sync_hooks.planning.plan import Plan, Unplannable
+from sync_hooks.planning.state import name_some
+
+POD_SECURITY_FORBIDS = "PodSecurityForbids"
+QUOTA_TOO_SMALL = "QuotaTooSmall"
+MOST_RUNS = 20  # other runs whose plans are read
+NEEDS_A_VALUE = ("requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
+
+
+def check_namespace(plan: Plan, own: Metadata, observed: Observed) -> Plan | Unplannable | Reads:
+    """Return the plan with warnings, why there is none, or what must be read first."""
+    namespace = GetObject("v1", "Namespace", own.namespace)
+    quotas, runs = ListObjects("v1", "ResourceQuota", own.namespace), ListObjects(API_VERSION, "Workflow")
+    first: tuple[Read, ...] = (namespace, quotas, runs)
+    if any(read not in observed for read in first):
+        return Reads(first)
+    others = [run for run in _listed(observed[runs]) if run.metadata.uid != own.uid and _is_live(run)][:MOST_RUNS]
+    plans = {f"{run.metadata.namespace}/{run.metadata.name}": _plan_read(run) for run in others}
+    if any(read not in observed for read in plans.values()):
+        return Reads(tuple(plans.values()))
+    found = observed[namespace]
+    refused = _pod_security(plan, found) if isinstance(found, LiveObject) else None
+    refused = refused or _too_small(plan, _listed(observed[quotas]))
+    if refused is not None:
+        return refused
+    held = {name: observed[read] for name, read in plans.items()}
+    warnings = (*_tight(plan, _listed(observed[quotas])), *_held(plan, held))
+    return msgspec.structs.replace(plan, warnings=(*plan.warnings, *warnings)) if warnings else plan
+
+
+def _listed(found: Any) -> Sequence[LiveObject]:
+    return found if isinstance(found, tuple) else ()
+
+
+def _is_live(run: LiveObject) -> bool:
+    status = read_status(WorkflowStatus, run.status)
+    return status.plan is not None and not is_true(status.conditions or (), SUCCEEDED, FAILED)
+
+
+def _plan_read(run: LiveObject) -> GetObject:
+    plan = read_status(WorkflowStatus, run.status).plan
+    return GetObject("v1", "ConfigMap", plan.name if plan else "", run.metadata.namespace)
+
+
+# PodSecurity
+
+
+def _pod_security(plan: Plan, namespace: LiveObject) -> Unplannable | None:
+    level = (namespace.metadata.labels or {}).get(ENFORCE, "")
+    problems = violations(level, pods_of(plan))
+    if not problems:
+        return None
+    message = (
+        f"namespace {namespace.metadata.name} enforces PodSecurity level {level}, which refuses the pods of this run: "
+        f"{'; '.join(problems)}; set its label {ENFORCE} to privileged, or use another namespace"
+    )
+    return Unplannable(POD_SECURITY_FORBIDS, message)
+
+
+# Quota
+
+
+def _too_small(plan: Plan, quotas: Iterable[LiveObject]) -> Unplannable | None:
+    for quota, resource, need in _constrained(plan, quotas):
+        hard = whole_units(_hard(quota)[resource])
+        if hard < need:
+            name = quota.metadata.name
+            text = f"a group needs {need} {resource}, ResourceQuota {name} allows {hard}: it would never start"
+            return Unplannable(QUOTA_TOO_SMALL, text)
+    return None
+
+
+def _tight(plan: Plan, quotas: Sequence[LiveObject]) -> list[str]:
+    warnings = []
+    for quota, resource, need in _constrained(plan, quotas):
+        used = ((quota.status or {}).get("used") or {}).get(resource)
+        left = whole_units(_hard(quota)[resource]) - whole_units(used)
+        if left < need:
+            text = f"ResourceQuota {quota.metadata.name} leaves {max(0, left)} {resource}, a group needs {need}"
+            warnings.append(f"{text}: groups wait until others have ended")
+    return [*warnings, *_without_value(plan, quotas)]
+
+
+def _constrained(plan: Plan, quotas: Iterable[LiveObject]) -> list[tuple[LiveObject, str, int]]:
+    """List quotas with what the largest group needs of them; quotas of a scope say nothing of all pods."""
+    size = max((len(group.nodes) for group in plan.groups), default=0) or _num_nodes(plan)
+    pods = size + len(plan.replicated_jobs) - 1  # one worker a node, one pod of every other replicatedJob
+    needs = {f"requests.{GPU}": size * plan.gpus_per_node, "pods": pods, "count/pods": pods}
+    return [
+        (quota, resource, need)
+        for quota in quotas
+        if not (quota.spec or {}).get("scopes") and not (quota.spec or {}).get("scopeSelector")
+        for resource, need in needs.items()
+        if resource in _hard(quota)
+    ]
+
+
+def _num_nodes(plan: Plan) -> int:
+    return int(plan.job["spec"]["workload"]["trainJob"]["trainer"]["numNodes"])
+
+
+def _hard(quota: LiveObject) -> Mapping[str, str]:
+    return (quota.spec or {}).get("hard") or {}
+
+
+def _without_value(plan: Plan, quotas: Iterable[LiveObject]) -> list[str]:
+    """Name requests and limits that a quota asks of every container and that ours do not have."""
+    asked = {
+        resource: quota.metadata.name for quota in quotas for resource in NEEDS_A_VALUE if resource in _hard(quota)
+    }
+    missing = []
+    for resource, quota in sorted(asked.items()):
+        kind, _, name = resource.partition(".")
+        containers = [item for pod in pods_of(plan) for item in pod.get("containers") or ()]
+        if any(name not in ((item.get("resources") or {}).get(kind) or {}) for item in containers):
+            text = f"ResourceQuota {quota} counts {resource}, which containers of this run do not set"
+            missing.append(f"{text}: their pods are refused unless a LimitRange sets it")
+    return missing
+
+
+# Other runs
+
+
+def _held(plan: Plan, others: Mapping[str, LiveObject | Unreadable | None]) -> list[str]:
+    """Name the nodes that other runs under way were planned for."""
+    wanted = {node for group in plan.groups for node in group.nodes}
+    warnings = []
+    for run, stored in sorted(others.items()):
+        if not isinstance(stored, LiveObject):
+            continue
+        known, _ = read_plan(ConfigMapChild(binary_data=stored.binary_data))
+        shared = sorted(wanted & {node for group in known.groups for node in group.nodes}) if known else []
+        if shared:
+            text = f"{len(shared)} of {len(wanted)} nodes are used by run {run}, which is under way"
+            warnings.append(f"{text}: groups wait for them ({name_some(tuple(shared))})")
+    return warnings

@@ -1,0 +1,79 @@
+"""Trainer goes first, with a run alive, and then the chart and the run: nothing hangs and nothing of ours stays.
+
+Uninstalled means what its releases do: controllers and webhooks go always, definitions with all their objects in some.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from tests.cluster import build, processes
+from tests.cluster.chart.played import Installed, with_a_run_under_way
+from tests.support.kubectl import Kubectl
+
+ENGINES = ("trainer", "jobset")
+WEBHOOKS = "mutatingwebhookconfigurations,validatingwebhookconfigurations"
+MANIFESTS = "manifests/trainer/manifests/base"
+OURS = "workloadruns,workflows.cre.nvidia.com,jobs.cre.nvidia.com,bandwidthmeasurements,goodputmeasurements,configmaps"
+THEIRS = "jobsets,jobs.batch,pods"
+ROOT_CERTIFICATES = "kube-root-ca.crt"  # every namespace has them
+
+
+@contextmanager
+def engines_gone(installed: Installed, *, definitions: bool) -> Iterator[None]:
+    """Take Trainer and JobSet away as an uninstallation does; afterwards they are there again, for other tests."""
+    cluster = installed.release.cluster
+    webhooks = _webhooks(cluster.kubectl)
+    pids = [pid for name in ENGINES if (pid := processes.running(cluster.folder, name))]
+    assert (len(webhooks), len(pids)) == (4, 2)
+    cluster.kubectl("delete", WEBHOOKS, *[item["metadata"]["name"] for item in webhooks], "--ignore-not-found")
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        if definitions:
+            cluster.kubectl("delete", "--timeout=60s", f"--filename={_manifests('crds')}")
+        yield
+    finally:
+        cluster.kubectl("apply", "--server-side", f"--filename={_manifests('crds')}")
+        cluster.kubectl.wait_for_definitions()
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+        cluster.kubectl.apply(webhooks)
+        cluster.kubectl("apply", "--server-side", f"--filename={_manifests('runtimes')}")
+
+
+def _manifests(folder: str) -> str:
+    return str(build.tools_folder() / MANIFESTS / folder)
+
+
+def _webhooks(kubectl: Kubectl) -> list[dict[str, Any]]:
+    """Read the engines' webhook configurations as one would write them."""
+    found = [item for item in kubectl.list(WEBHOOKS) if item["metadata"]["name"].startswith(ENGINES)]
+    return [{**item, "metadata": {"name": item["metadata"]["name"]}} for item in found]
+
+
+@pytest.mark.parametrize("definitions", [False, True], ids=["its definitions stay", "its definitions go"])
+@pytest.mark.parametrize("cascade", ["background", "foreground"])
+def test_trainer_may_go_before_the_chart_and_its_runs(installed: Installed, cascade: str, definitions: bool) -> None:
+    release, cluster = installed.release, installed.release.cluster
+    with_a_run_under_way(installed)
+    with engines_gone(installed, definitions=definitions):
+        release.uninstall()
+        cluster.kubectl("delete", "workloadrun", "alive", f"--cascade={cascade}", "--timeout=60s")
+        cluster.eventually(lambda: not left(cluster.kubectl, OURS))
+        if not definitions:
+            cluster.eventually(lambda: not left(cluster.kubectl, "trainjobs,trainingruntimes"))
+    cluster.eventually(lambda: not left(cluster.kubectl, THEIRS))
+    cluster.eventually(lambda: not release.left())
+
+
+def left(kubectl: Kubectl, kinds: str) -> list[str]:
+    found = json.loads(kubectl("get", kinds, "--output=json", "--ignore-not-found") or '{"items": []}')["items"]
+    return [item["metadata"]["name"] for item in found if item["metadata"]["name"] != ROOT_CERTIFICATES]

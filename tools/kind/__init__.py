@@ -1,0 +1,1 @@
+"""`make kind`: the product in a cluster of containers."""
