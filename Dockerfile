@@ -13,7 +13,7 @@ COPY sync_hooks sync_hooks
 COPY webhook webhook
 RUN python -m pip wheel --no-deps --no-build-isolation --wheel-dir /wheels . \
  && /opt/workloadrun/bin/pip install --no-deps --no-index /wheels/*.whl \
- && /opt/workloadrun/bin/pip uninstall --yes pip \
+ && /opt/workloadrun/bin/pip uninstall --yes setuptools pip \
  && python -m compileall -q /opt/workloadrun/lib
 
 FROM python:3.11-slim

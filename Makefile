@@ -31,7 +31,7 @@ demo: setup ## Check a WorkloadRun as admission would, then run it in memory on 
 
 .PHONY: test
 test: setup tools ## Run all tests but `e2e`, on a real control plane (Go builds it once)
-	$(PYTEST) -m "not e2e"
+	$(PYTEST) -m "not e2e and not soak"
 
 .PHONY: test-fast
 test-fast: setup ## Run the tests that need no control plane
@@ -110,8 +110,15 @@ bench: setup tools ## Measure against named references in the same run; GROUPS="
 e2e: setup ## Run what is rendered on two real nodes: Linux, root; says which Debian packages it installs; TESTS="..." for some
 	@$(BIN)/python -m tests.e2e $(TESTS)
 
-.PHONY: soak kind
-soak: ## (not there yet) Run for hours under faults
-kind: ## (not there yet) Install into a kind cluster
-soak kind:
-	@echo "make $@: not there yet, nothing was run" >&2; exit 1
+.PHONY: kind
+kind: setup ## Install everything into a kind cluster and run a check there: needs Docker, kind, kubectl, Helm; no part of the tests
+	@$(BIN)/python -m tools.kind up
+
+.PHONY: kind-down
+kind-down: setup ## Remove the kind cluster
+	@$(BIN)/python -m tools.kind down
+
+.PHONY: soak
+soak: setup tools ## Run checks under faults for SOAK_SECONDS (1800), at least SOAK_RUNS (50) of them
+	SOAK_SECONDS=$${SOAK_SECONDS:-1800} SOAK_RUNS=$${SOAK_RUNS:-50} \
+	  $(BIN)/python -m pytest -o cache_dir=$(CACHE)/pytest --numprocesses=0 -m soak -s tests/cluster/soak

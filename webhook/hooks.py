@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 def register(app: Flask, settings: Settings) -> None:
     """Add the hooks' routes to an application."""
-    api = ApiServer(settings.kubeconfig)
+    api = ApiServer(settings.kubeconfig, direct=True)
     read, events, tokens = counted(Observer(api).read), EventPoster(api), TokenFile(settings.token_file)
 
     @app.post("/hooks/<controller>/<hook>")

@@ -24,6 +24,7 @@ from sync_hooks.api.sync import (
     GetObject,
     ListKinds,
     ListNodes,
+    ListObjects,
     ListPods,
     ListSyncErrors,
     Read,
@@ -66,6 +67,9 @@ class Reader:
         match read:
             case GetObject():
                 return self._object(self._store.find(read.api_version, read.kind, read.namespace, read.name))
+            case ListObjects():
+                found = self._store.select(read.api_version, read.kind, read.namespace or None)
+                return tuple(self._object(entry) for entry in found)
             case GetLogProfile():
                 return self._kept(read, PROFILE_SECONDS, lambda: self._profile(read.name))
             case ListNodes():

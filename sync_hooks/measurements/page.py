@@ -80,7 +80,7 @@ def widen(cursor: LogCursor) -> LogCursor | None:
 
 def readable(lines: bytes) -> bytes:
     """Bring lines into the form that is searched: valid UTF-8, ended by line feeds, without colours."""
-    if b"\r\n" in lines:
+    if b"\r" in lines and b"\r\n" in lines:  # one byte is sought ten times as fast as two
         lines = lines.replace(b"\r\n", b"\n")
     if b"\x1b" in lines:
         lines = _COLOURS.sub(b"", lines)

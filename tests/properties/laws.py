@@ -20,6 +20,7 @@ from sync_hooks.api.workloadrun import WorkloadRunStatus
 from sync_hooks.planning.plan import PLAN_KEY, Plan, decode
 from sync_hooks.report.nodes import FAILED_KEY, SUCCEEDED_KEY
 from tests.properties.plays import NAMESPACE, OURS, RUN, Performance
+from webhook.answering import answer
 
 MODELS: dict[str, type[ApiModel]] = {
     "WorkloadRun": WorkloadRunStatus, "Workflow": WorkflowStatus, "Job": JobStatus
@@ -28,7 +29,7 @@ ENDED = ("Succeeded", "Failed")
 WITHOUT_BOUND = ("WorkloadSuspended", "WorkloadUnschedulable")
 """What a run waits for as long as it takes: a queue's turn, and room for its pods."""
 MOST_STATUS_WRITES = 60
-ACTOR = "metacontroller"
+MOST_REPLAYED = 20
 
 
 class Laws:
@@ -141,13 +142,18 @@ def _unpacked(text: str) -> bytes:
     return gzip.decompress(base64.b64decode(text))
 
 
+def ended(performance: Performance) -> bool:
+    """Tell whether the run has a final condition."""
+    conditions = performance.status().get("conditions") or ()
+    return any(item["type"] in ENDED and item["status"] == "True" for item in conditions)
+
+
 def check_end(performance: Performance, laws: Laws) -> None:
     """Check what is left of a run that was not deleted: it has ended, or says what it waits for without a bound."""
     run = performance.find("WorkloadRun", RUN)
     assert run is not None
     status = run.get("status") or {}
-    conditions = {item["type"]: item["status"] for item in status.get("conditions") or ()}
-    if not any(conditions.get(type_) == "True" for type_ in ENDED):
+    if not ended(performance):
         waiting = status.get("waiting") or {}
         assert waiting.get("reason") in WITHOUT_BOUND, f"the run hangs: {status}"
         assert waiting["message"], "it is not said what the run waits for"
@@ -193,6 +199,23 @@ def check_rest(performance: Performance) -> None:
     after = _versions(store)
     changed = sorted(name for name in versions.keys() | after.keys() if versions.get(name) != after.get(name))
     assert not changed, f"the end is no fixed point: {changed}"
+
+
+def check_replay(performance: Performance) -> None:
+    """Check that requests from any moment of the run, asked again after its end, change nothing and make nothing."""
+    every = max(1, len(performance.requests) // MOST_REPLAYED)
+    for controller, hook, body in performance.requests[::every]:
+        answered = answer(controller, hook, body, performance.simulation.reader.read, performance.clock.now())
+        if answered.status != 200:
+            assert answered.status == 429  # the parent is gone: there is nothing to answer for
+            continue
+        request, response = json.loads(body), json.loads(answered.body)
+        parent = request["parent"]["metadata"]
+        live = performance.find(request["parent"]["kind"], parent["name"]) or {}
+        assert response["status"] == live["status"], f"{parent['name']}: an old request changes the status"
+        known = {child["metadata"]["name"] for kind in request["children"].values() for child in kind.values()}
+        wanted = {child["metadata"]["name"] for child in response["children"]}
+        assert wanted <= known, f"{parent['name']}: an old request makes {sorted(wanted - known)}"
 
 
 def _versions(store: Store) -> dict[str, int]:

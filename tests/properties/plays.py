@@ -46,6 +46,7 @@ BREAKS: dict[str, Object] = {
     "nodes": {"unreadable": frozenset({"ListNodes"})},
 }
 """What may be out of reach for a while, as faults of the simulator."""
+PROFILES = shipped_profiles()
 OUTAGE_SECONDS = 60.0
 API_VERSIONS = {kind: api_version for api_version, kind in OURS if api_version != "batch/v1"}
 
@@ -122,7 +123,8 @@ class Performance:
 
     def __init__(self, play: Play, watch: Callable[[Performance, Any], None] | None = None) -> None:
         self.play = play
-        self.bodies: list[tuple[str, str, bytes]] = []
+        self.requests: list[tuple[str, str, bytes]] = []
+        """What the hooks were asked: controller, hook, body."""
         self.foreign: dict[str, Entry] = {}
         """Objects that somebody else made, by UID, as they were made."""
         self.intruding = False
@@ -131,10 +133,15 @@ class Performance:
         if watch is not None:
             self.store.watch(lambda change: watch(self, change))
         self.uid = ""
+        self._manifest = play.manifest()
+
+    def apply_instead(self, manifest: Object) -> None:
+        """Apply another manifest than the play's own."""
+        self._manifest = manifest
 
     def run(self, until: float = HORIZON, most_calls: int = 200_000) -> Performance:
         """Perform it; raises HotLoop."""
-        for profile in shipped_profiles():
+        for profile in PROFILES:
             self.store.create(profile)
         for action in self.play.actions:
             self.clock.schedule(action.at, lambda action=action: self._act(action))  # type: ignore[misc]
@@ -143,12 +150,13 @@ class Performance:
         return self
 
     def _apply(self) -> None:
-        self.simulation.apply([self.play.manifest()], admission)
+        self.simulation.apply([self._manifest], admission)
         self.uid = self.store.get(CRE, "WorkloadRun", NAMESPACE, RUN).uid
 
     def _hooks(self, context: HookContext) -> HookCaller:
         def call(controller: str, hook: str, body: bytes) -> HookResponse:
             now = context.now() + timedelta(seconds=self._off())
+            self.requests.append((controller, hook, body))
             answered = answer(controller, hook, body, context.read, now)
             for event in answered.events:
                 assert answered.parent is not None

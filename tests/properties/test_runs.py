@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cli.simulator.entry import Object
 from cli.simulator.faults import Faults
 from cli.simulator.scenario import Rule
-from tests.properties.laws import Laws, check_end, check_gone, check_rest, check_traffic, verdict
+from tests.properties.laws import Laws, check_end, check_gone, check_replay, check_rest, check_traffic, ended, verdict
 from tests.properties.plays import BREAKS, RUN, Action, Performance, Play
 
 SHARE = 10 if os.environ.get("CI") else 1  # of the runs in CI: 1,000 in all
@@ -87,9 +87,7 @@ wanted_names = st.sampled_from((
     ("ConfigMap", f"{RUN}-plan"), ("ConfigMap", f"{RUN}-iteration-1"), ("TrainingRuntime", f"{RUN}-runtime"),
     ("BandwidthMeasurement", f"{RUN}-g0-i1-bandwidth"), ("GoodputMeasurement", f"{RUN}-g1-i1-goodput"),
 ))  # fmt: skip
-to_nodes = st.sampled_from(
-    ("cordon", "uncordon", "lose node", "find node", "relabel node", "other GPU", "delete node")
-)
+to_nodes = st.sampled_from(("cordon", "uncordon", "lose node", "find node", "relabel node", "other GPU", "delete node"))
 
 breaks = st.builds(Action, moments, st.just("break"), option=st.sampled_from(sorted(BREAKS)))
 interferences = st.one_of(
@@ -114,6 +112,8 @@ def test_every_run_ends_with_a_whole_verdict_whatever_happens(
     performance = Performance(play, laws.watch).run()
     check_end(performance, laws)
     check_rest(performance)
+    if ended(performance):
+        check_replay(performance)
 
 
 @settings(max_examples=20 * SHARE)

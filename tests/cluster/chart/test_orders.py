@@ -10,12 +10,15 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cluster import build, processes
-from tests.cluster.chart.played import Installed, with_a_run_under_way
+from tests.cluster.chart.played import Installed, verdict, with_a_run_under_way
+from tests.cluster.chart.release import ASKED
+from tests.cluster.chart.rescue import rescue
 from tests.support.kubectl import Kubectl
 
 ENGINES = ("trainer", "jobset")
@@ -23,6 +26,7 @@ WEBHOOKS = "mutatingwebhookconfigurations,validatingwebhookconfigurations"
 MANIFESTS = "manifests/trainer/manifests/base"
 OURS = "workloadruns,workflows.cre.nvidia.com,jobs.cre.nvidia.com,bandwidthmeasurements,goodputmeasurements,configmaps"
 THEIRS = "jobsets,jobs.batch,pods"
+HELD = "trainer.kubeflow.org/resource-in-use"  # what Trainer 2.2 puts on a runtime
 ROOT_CERTIFICATES = "kube-root-ca.crt"  # every namespace has them
 
 
@@ -72,6 +76,38 @@ def test_trainer_may_go_before_the_chart_and_its_runs(installed: Installed, casc
             cluster.eventually(lambda: not left(cluster.kubectl, "trainjobs,trainingruntimes"))
     cluster.eventually(lambda: not left(cluster.kubectl, THEIRS))
     cluster.eventually(lambda: not release.left())
+
+
+def test_a_run_whose_trainjobs_go_with_trainer_ends_as_failed(installed: Installed) -> None:
+    cluster = installed.release.cluster
+    cluster.run_for(600)
+    with installed.pods():
+        cluster.apply({**ASKED, "metadata": {"name": "alive"}})
+        cluster.eventually(lambda: cluster.kubectl.list("pods"))
+        with engines_gone(installed, definitions=True):
+            assert verdict(installed.release, "alive") == "Failed"
+
+
+def test_runtimes_that_an_older_trainer_holds_are_freed_by_the_documented_line(
+    installed: Installed, tmp_path: Path
+) -> None:
+    release, cluster = installed.release, installed.release.cluster
+    with_a_run_under_way(installed)
+    [runtime] = cluster.kubectl.list("trainingruntimes")
+    with engines_gone(installed, definitions=False):
+        held = json.dumps({"metadata": {"finalizers": [HELD]}})
+        cluster.kubectl("patch", "trainingruntime", runtime["metadata"]["name"], "--type=merge", f"--patch={held}")
+        release.uninstall()
+        cluster.kubectl("delete", "workloadrun", "alive", "--timeout=60s")
+        cluster.eventually(lambda: ending(cluster.kubectl))
+        rescue(cluster, "trainingruntimes", tmp_path)
+        cluster.eventually(lambda: not left(cluster.kubectl, f"{OURS},trainjobs,trainingruntimes"))
+
+
+def ending(kubectl: Kubectl) -> bool:
+    """Tell whether the runtime waits for somebody to take its finalizer off."""
+    [runtime] = kubectl.list("trainingruntimes")
+    return "deletionTimestamp" in runtime["metadata"]
 
 
 def left(kubectl: Kubectl, kinds: str) -> list[str]:

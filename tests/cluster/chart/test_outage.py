@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,9 +10,9 @@ from typing import Any
 import pytest
 
 from tests.cluster.chart.release import CHART, NAME, Release
+from tests.cluster.chart.rescue import rescue
 from tests.support.kubectl import KubectlError
 
-DOCUMENT = CHART.parents[1] / "docs" / "installation.md"
 FINALIZER = "metacontroller.io/compositecontroller-cre-jobs-devices"
 LARGEST_SPEC = 240_000  # bytes: what admission lets in
 
@@ -105,12 +103,5 @@ def test_objects_can_be_deleted_and_what_hangs_is_freed_by_the_documented_line(a
     kubectl("delete", "workloadrun", "old", "large")
     kubectl("delete", "jobs.cre.nvidia.com", "held", "--wait=false")
     assert kubectl.get("jobs.cre.nvidia.com", "held")["metadata"]["deletionTimestamp"]
-    [line] = re.findall(r"^    (kubectl get jobs\.cre.*?\n    +done)$", DOCUMENT.read_text(), re.DOTALL | re.MULTILINE)
-    (tmp_path / "kubectl").symlink_to(kubectl.program)
-    environment = {
-        "PATH": f"{tmp_path}:/usr/bin:/bin",
-        "HOME": str(tmp_path),
-        "KUBECONFIG": str(away.cluster.kubeconfig),
-    }
-    subprocess.run(["sh", "-ec", line], env=environment, check=True, capture_output=True)
+    rescue(away.cluster, "jobs.cre.nvidia.com", tmp_path)
     away.cluster.eventually(lambda: kubectl.find("jobs.cre.nvidia.com", "held") is None)

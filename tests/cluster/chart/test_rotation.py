@@ -1,7 +1,7 @@
 """CA and certificate of admission are replaced again and again while the real API server asks it: nothing is refused.
 
 Two servers as gunicorn runs them, two rotators with the rights of the chart, objects created all the while.
-ROTATION_SECONDS makes it longer.
+ROTATION_SECONDS makes it longer, ROTATION_EVERY rarer: `ROTATION_SECONDS=180 ROTATION_EVERY=20`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.cluster.chart.balancer import balancing
 from tests.cluster.chart.release import NAME, Release
 
 SECONDS = float(os.environ.get("ROTATION_SECONDS", "30"))
-ROTATE_EVERY = 8.0
+ROTATE_EVERY = float(os.environ.get("ROTATION_EVERY", "8"))
 SETTLE = timedelta(seconds=2)  # one API server, which notices in some milliseconds
 LATE = 1.2  # seconds: less than the time to settle
 CREATE_EVERY = 0.1

@@ -1,0 +1,131 @@
+"""The connection under the hooks' reads, against a server that says exactly what a test wants it to say."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from webhook.wire import Wire
+
+OK = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = OK + b"TRANSFER-ENCODING: chunked\r\n\r\n"
+SILENCE = b""
+ONE = OK + b"Content-Length: 3\r\n\r\none"
+TWO = OK + b"Content-Length: 3\r\n\r\ntwo"
+SECONDS = 10.0
+
+
+class Script:
+    """Serves connections one by one; each says its answers in turn, one a request, and is then closed.
+
+    In place of an answer `SILENCE` says nothing until the client has gone.
+    """
+
+    def __init__(self, connections: Sequence[Sequence[bytes]]) -> None:
+        self.requests: list[list[bytes]] = []
+        self._connections = connections
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listening.getsockname()[1]
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._listening.close()
+        self._thread.join(SECONDS)
+
+    def _serve(self) -> None:
+        for answers in self._connections:
+            client, _ = self._listening.accept()
+            with client:
+                asked: list[bytes] = []
+                self.requests.append(asked)
+                for answer in answers:
+                    asked.append(client.recv(1 << 16))
+                    if answer is SILENCE:
+                        client.recv(1)
+                    client.sendall(answer)
+
+
+@contextmanager
+def scripted(*connections: Sequence[bytes], path: str = "") -> Iterator[tuple[Wire, Script]]:
+    script = Script(connections)
+    configuration: Any = SimpleNamespace(host=f"http://127.0.0.1:{script.port}{path}", tls_server_name=None)
+    try:
+        yield Wire(configuration), script
+    finally:
+        script.close()
+
+
+def get(wire: Wire, url: str = "/x", seconds: float = SECONDS) -> tuple[int, bytes]:
+    return wire.get(url, {"Accept": "application/json"}, SECONDS, seconds)
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "body"),
+    [
+        pytest.param(ONE, 200, b"one", id="length"),
+        pytest.param(CHUNKED + b"3\r\none\r\n2;x=y\r\n..\r\n0\r\n\r\n", 200, b"one..", id="chunks"),
+        pytest.param(CHUNKED + b"0\r\nTrailer: x\r\n\r\n", 200, b"", id="trailers"),
+        pytest.param(OK + b"Connection: close\r\n\r\nall there is", 200, b"all there is", id="until the end"),
+        pytest.param(b"HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\n{}", 404, b"{}", id="a refusal is an answer"),
+        pytest.param(b"HTTP/1.1 204 No Content\r\n\r\n", 204, b"", id="nothing"),
+    ],
+)  # fmt: skip
+def test_an_answer_is_read_to_its_end(answer: bytes, status: int, body: bytes) -> None:
+    with scripted([answer]) as (wire, _):
+        assert get(wire) == (status, body)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(OK, id="no headers"),
+        pytest.param(b"SSH-2.0-OpenSSH\r\n", id="another protocol"),
+        pytest.param(OK + b"Content-Length: 30\r\n\r\nshort", id="short of its length"),
+        pytest.param(CHUNKED + b"30\r\nshort", id="short of a chunk"),
+        pytest.param(CHUNKED + b"zz\r\n", id="no size"),
+        pytest.param(OK + b"no header\r\n\r\n", id="no header"),
+    ],
+)
+def test_what_is_no_whole_answer_is_an_error_and_never_half_of_one(answer: bytes) -> None:
+    with scripted([answer]) as (wire, _), pytest.raises(OSError):  # noqa: PT011 - the texts are the system's, too
+        get(wire)
+
+
+def test_a_connection_is_used_again_with_the_prefix_of_the_server_before_each_path() -> None:
+    with scripted([ONE, TWO], path="/k8s/clusters/c-1/") as (wire, script):
+        assert (get(wire, "/a"), get(wire, "/b?c=d")) == ((200, b"one"), (200, b"two"))
+    [requests] = script.requests
+    assert [request.split(b" ")[1] for request in requests] == [b"/k8s/clusters/c-1/a", b"/k8s/clusters/c-1/b?c=d"]
+    assert requests[0].split(b"\r\n")[1] == f"Host: 127.0.0.1:{script.port}".encode()
+    assert requests[0].endswith(b"Accept: application/json\r\n\r\n")
+
+
+def test_a_connection_that_the_server_ended_while_it_was_idle_is_replaced_in_silence() -> None:
+    with scripted([ONE], [TWO]) as (wire, _):
+        assert (get(wire), get(wire)) == ((200, b"one"), (200, b"two"))
+
+
+def test_a_connection_that_broke_in_an_answer_is_not_used_again() -> None:
+    with scripted([OK + b"Content-Length: 9\r\n\r\nhalf"], [ONE]) as (wire, _):
+        with pytest.raises(OSError, match="early"):
+            get(wire)
+        assert get(wire) == (200, b"one")
+
+
+def test_a_silent_server_is_given_up() -> None:
+    with scripted([SILENCE]) as (wire, _), pytest.raises(TimeoutError):
+        get(wire, seconds=0.05)
+
+
+def test_nobody_there_is_an_error() -> None:
+    with scripted() as (wire, script):
+        script.close()
+        with pytest.raises(OSError, match="refused"):
+            get(wire)
