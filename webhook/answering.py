@@ -114,7 +114,9 @@ def _refuse_spec(answer: Answer) -> Result | None:
 
 
 def _encode(request: Request, result: Result, hook: str) -> bytes:
-    children = [child for child in result.children if _may_leave(request, child)]
+    declared = frozenset(request.children)
+    own = request.parent.metadata.namespace
+    children = [child for child in result.children if _may_leave(child, declared, own)]
     body: dict[str, Any] = {"status": result.status, "children": children}
     if result.resync_after > 0:
         body["resyncAfterSeconds"] = result.resync_after
@@ -123,11 +125,10 @@ def _encode(request: Request, result: Result, hook: str) -> bytes:
     return msgspec.json.encode(body)
 
 
-def _may_leave(request: Request, child: Mapping[str, Any]) -> bool:
+def _may_leave(child: Mapping[str, Any], declared: frozenset[str], own: str) -> bool:
     """Tell whether a child is of a declared kind and in the parent's own namespace."""
-    declared = f"{child.get('kind')}.{child.get('apiVersion')}" in request.children
-    own = request.parent.metadata.namespace
-    return declared and child.get("metadata", {}).get("namespace", own) == own
+    known = f"{child.get('kind')}.{child.get('apiVersion')}" in declared
+    return known and child.get("metadata", {}).get("namespace", own) == own
 
 
 def _refuse(body: bytes, reason: str, now: datetime) -> HookResponse:

@@ -111,14 +111,14 @@ def desired(parent: Entry, children: Iterable[Object]) -> Desired:
     """
     result: Desired = {}
     for child in children:
-        fields = child.get("metadata") or {}
-        labels = fields.get("labels")
+        get = (child.get("metadata") or {}).get
+        labels = get("labels")  # stubs, of which there are thousands, have none
         if labels and labels.get(CONTROLLER_UID, parent.uid) != parent.uid:
             raise ManageErrors([f"labels on desired child {_wanted_name(parent, child)} don't match parent selector"])
-        namespace = fields.get("namespace") or parent.namespace
-        name = fields.get("name", "")
-        group = result.setdefault((child.get("apiVersion", ""), child["kind"]), {})
-        group[f"{namespace}/{name}" if namespace else name] = child
+        namespace, type_ = get("namespace") or parent.namespace, (child.get("apiVersion", ""), child["kind"])
+        if type_ not in result:
+            result[type_] = {}
+        result[type_][f"{namespace}/{get('name', '')}" if namespace else get("name", "")] = child
     return result
 
 

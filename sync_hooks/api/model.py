@@ -52,10 +52,10 @@ class ApiModel(BaseModel):
 
 def _whole_floats_as_ints(value: Any) -> Any:
     """Do what the API server does when it stores JSON, so that a status read back equals the one that was sent."""
-    if isinstance(value, dict):
-        return {key: _whole_floats_as_ints(part) for key, part in value.items()}
+    if isinstance(value, dict):  # most of a status is text, for which no call is worth its while
+        return {key: part if type(part) is str else _whole_floats_as_ints(part) for key, part in value.items()}
     if isinstance(value, list):
-        return [_whole_floats_as_ints(part) for part in value]
+        return [part if type(part) is str else _whole_floats_as_ints(part) for part in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

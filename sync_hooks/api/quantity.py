@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 
 LONGEST = 64  # characters; the API server writes none that is longer
 LARGEST_EXPONENT = 30  # of 10 and of 2**10 together this covers everything that fits into the API's int64
@@ -20,7 +21,11 @@ def parse_quantity(value: object) -> Fraction | None:
     """Return the exact value of a quantity given as text or as a JSON number; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
-    text = str(value).strip()
+    return _parse(str(value).strip())
+
+
+@lru_cache(maxsize=1024)  # thousands of nodes have the same few quantities, each asked for a dozen times when planned
+def _parse(text: str) -> Fraction | None:
     match = _QUANTITY.fullmatch(text) if len(text) <= LONGEST else None
     if match is None:
         return None

@@ -27,6 +27,7 @@ UNKNOWN_EXIT_CODE = -1
 TAIL_LINES = 800
 TAIL_BYTES = 32 << 10
 KILLED = (137, 143)  # SIGKILL and SIGTERM: what the others of a failed group usually die of
+OUT_OF_MEMORY = "OOMKilled"
 NOT_THE_NODES_FAULT = ("PreemptionByScheduler", "EvictionByEvictionAPI", "DeletionByTaintManager", "DeletionByPodGC")
 
 ANCESTOR_STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
@@ -46,8 +47,12 @@ class Failure:
 
     @property
     def order(self) -> tuple[bool, str]:
-        """Who failed first: causes before those that were only killed, then by time (RFC 3339 sorts as text)."""
-        return self.exit_code in KILLED, self.finished_at
+        """Who failed first: causes before those that were only killed, then by time (RFC 3339 sorts as text).
+
+        Who was killed for its memory, or evicted by its node, is a cause.
+        """
+        only_killed = self.exit_code in KILLED and self.reason != OUT_OF_MEMORY and not self.pod.status.reason
+        return only_killed, self.finished_at
 
     @property
     def text(self) -> str:
@@ -55,7 +60,9 @@ class Failure:
         where = f"pod {self.pod.name}" + (f" on node {self.pod.spec.node_name}" if self.pod.spec.node_name else "")
         if self.exit_code == UNKNOWN_EXIT_CODE:
             return f"{where}: {self.reason} {self.pod.status.message}".rstrip()
-        return f"{where}: container {self.container} exited with {self.exit_code} ({self.reason})"
+        status = self.pod.status
+        why = f": {status.reason} {status.message}".rstrip() if status.reason else ""
+        return f"{where}: container {self.container} exited with {self.exit_code} ({self.reason}){why}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 TYPE_BYTES: Mapping[str, int] = {
     "int8": 1,
@@ -85,6 +86,7 @@ class Shape:
     empty: bool = False
 
 
+@lru_cache(maxsize=64)  # asked for three times a row
 def collective(text: str | None) -> Collective | None:
     """Find a collective by any usual spelling: all_reduce, all-reduce, AllReduce, all_reduce_perf_mpi, a path."""
     word = (text or "").strip().rsplit("/", 1)[-1].lower().replace("-", "_")

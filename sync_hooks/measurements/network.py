@@ -65,7 +65,7 @@ def _names(text: bytes, before: bytes) -> set[str]:
     """
     names: set[bytes] = set()
     position = text.find(before)
-    while 0 <= position and len(names) < _MOST_NAMES and (match := _unknown(before, names).search(text, position)):
+    while position >= 0 and len(names) < _MOST_NAMES and (match := _unknown(before, names).search(text, position)):
         names.add(match.group(1))
         position = match.end()
     return {name.decode(errors="replace").strip() for name in names} - {""}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise, takewhile
 
 from sync_hooks.measurements.collective import TYPE_BYTES
@@ -89,6 +90,11 @@ def _is_whole_header(metrics: Sequence[str]) -> bool:
 
 def metric_names(columns: Columns) -> tuple[str, ...]:
     """Name the numbers of a row, the usual ones where no header was seen."""
+    return _metric_names(tuple(columns))
+
+
+@lru_cache(maxsize=64)  # asked for four times a row, and a table has one header
+def _metric_names(columns: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in columns if name not in _NO_METRICS) or _USUAL
 
 

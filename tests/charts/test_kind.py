@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -44,7 +45,7 @@ def option(words: list[str], name: str) -> str:
 
 def test_a_shell_reads_the_printed_commands_as_they_are_run() -> None:
     sys.path.append(str(ROOT / "tools"))
-    from kind import steps
+    from kind import steps  # type: ignore[import-not-found]
 
     assert commands() == [list(step.words) for step in steps.up()]
     assert commands("down") == [list(step.words) for step in steps.down()]
@@ -129,7 +130,7 @@ def test_the_chart_takes_its_values_and_pulls_nothing(helm: Helm) -> None:
 
 
 def test_the_run_passes_on_nodes_like_its_own(tmp_path: Path) -> None:
-    nodes = []
+    nodes: list[dict[str, Any]] = []
     for words in commands():
         if "label" in words:
             name, *labels = words[words.index("node") + 1 :]

@@ -1,7 +1,7 @@
 """Build the real components of versions.py from Go modules into one cache folder, once a version, and say so.
 
-Usage: python -m tests.cluster.build [test] [node] [chart] [kind]    build what is missing for these (default: test)
-       python -m tests.cluster.build pin                             write modules/*/go.mod and go.sum from versions.py
+Usage: python -m tests.cluster.build [PURPOSE...]           build what these lack (default: test)
+       python -m tests.cluster.build pin                    write modules/*/go.mod and go.sum from versions.py
 
 Order: lock the folder, so that two builds at once share one; build a module's programs beside their place; move them.
 Reads no version from the network: modules/ pins every dependency by hash. Needs no root and writes nothing else.
@@ -22,10 +22,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.cluster.versions import GO, KUBERNETES, MODULES, Module, Program, Purpose
+from tests.cluster.versions import GO, KUBERNETES_MODULE, MODULES, Module, Program, Purpose
 
 PINS = Path(__file__).parent / "modules"
-PURPOSES: tuple[Purpose, ...] = ("test", "node", "chart", "kind")
+PURPOSES: tuple[Purpose, ...] = ("test", "node", "chart", "kind", "claim")
 
 Say = Callable[[str], None]
 
@@ -147,23 +147,22 @@ def pin(module: Module, say: Say = print) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     lines = [f"module cluster/{module.name}", f"go {GO[0]}.{GO[1]}.0", f"require {module.path} {module.version}"]
     lines += [f"tool {program.package}" for program in module.programs]
-    if module.name == "kubernetes":
-        lines += _staging_replacements()
+    if module.path == KUBERNETES_MODULE:
+        lines += _staging_replacements(module.version)
     (folder / "go.mod").write_text("\n".join(lines) + "\n")
     (folder / "go.sum").unlink(missing_ok=True)
     _go("mod", "tidy", cwd=folder)
     say(f"pinned {module.name}")
 
 
-def _staging_replacements() -> list[str]:
+def _staging_replacements(version: str) -> list[str]:
     """Point Kubernetes' staging modules, which its go.mod takes from its own tree, at their published v0 versions."""
     with tempfile.TemporaryDirectory() as scratch:
-        spec = f"k8s.io/kubernetes@v{KUBERNETES}"
-        answer = _go("mod", "download", "-json", spec, cwd=Path(scratch)).stdout
+        answer = _go("mod", "download", "-json", f"{KUBERNETES_MODULE}@{version}", cwd=Path(scratch)).stdout
     go_mod = Path(re.search(r'"GoMod": "(.*?)"', answer)[1]).read_text()  # type: ignore[index]
     names = sorted(set(re.findall(r"(k8s\.io/[a-z-]+) => \./staging", go_mod)))
-    version = f"v0.{KUBERNETES.partition('.')[2]}"
-    return [f"replace {name} => {name} {version}" for name in names]
+    published = f"v0.{version.partition('.')[2]}"
+    return [f"replace {name} => {name} {published}" for name in names]
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -1,7 +1,7 @@
 """The driver of cli.simulator on a real API server, in real time, calling hooks over HTTPS.
 
-Caches, syncs and writes happen on one loop, hooks are called on threads: between a sync's request and its answer all
-others go on, as in Metacontroller. Its client's rate limit and its parallel writes are left out.
+Caches and queues live on one loop; a hook is called and its answer applied on a thread, as many as Metacontroller has
+workers: between a sync's request and its status all others go on. Its client's rate limit is left out.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
-from cli.simulator.composite import Applied, Call, Controller, Key, SyncError
+from cli.simulator.composite import Call, Controller, Key, SyncError
 from cli.simulator.definition import Definition, DefinitionError, parse
 from cli.simulator.entry import Change, Entry, Object
 from cli.simulator.errors import ApiError
@@ -23,7 +24,7 @@ from cli.simulator.tally import Tally
 from cli.simulator.workqueue import WorkQueue
 from tests.cluster.hooks import Hook, connect
 from tests.cluster.live import LiveApi
-from tests.cluster.loop import Loop
+from tests.cluster.loop import Action, Loop
 from tests.cluster.watching import LiveInformers
 
 DRIVER = "tests.cre.nvidia.com/driver"
@@ -145,32 +146,32 @@ class Driver:
         self._calls.submit(self._call, running, key, call)
 
     def _call(self, running: _Running, key: Key, call: Call) -> None:
-        """Runs on a thread of its own."""
-        response = running.hooks[call.hook].call(call.body)
-        self._loop.post(lambda: self._apply_children(running, key, call, response))
-
-    def _apply_children(self, running: _Running, key: Key, call: Call, response: HookResponse) -> None:
-        self.traffic.count(running.definition.name, call.parent.name, call.body, response)
-        if not running.alive:
-            return
+        """Call the hook and apply its answer; runs on a thread of its own, so that syncs write side by side."""
         try:
-            applied = running.controller.apply_children(
-                call, response, lambda delay: running.queue.add_after(key, delay)
-            )
+            response = running.hooks[call.hook].call(call.body)
+            self._loop.post(lambda: self.traffic.count(running.definition.name, call.parent.name, call.body, response))
+            if running.alive:
+                self._loop.post(self._applied(running, key, call, response))
+        except BaseException as error:
+            self._loop.post(partial(_fail, error))
+
+    def _applied(self, running: _Running, key: Key, call: Call, response: HookResponse) -> Action:
+        """Write children, then the status; returns what is to be done on the loop then."""
+        controller, queue = running.controller, running.queue
+
+        def again(delay: float) -> None:
+            self._loop.post(lambda: queue.add_after(key, delay))
+
+        try:
+            controller.write_status(controller.apply_children(call, response, again))
         except TooManyRequests as error:
-            running.queue.add_after(key, error.after)
-            self._done(running, key)
+            again(error.after)
+            return lambda: self._done(running, key)
         except SyncError as error:
-            self._failed(running, key, error)
-        else:
-            self._loop.post(lambda: self._write_status(running, key, applied))
+            return partial(self._failed, running, key, error)
+        return lambda: self._succeeded(running, key)
 
-    def _write_status(self, running: _Running, key: Key, applied: Applied) -> None:
-        try:
-            running.controller.write_status(applied)
-        except SyncError as error:
-            self._failed(running, key, error)
-            return
+    def _succeeded(self, running: _Running, key: Key) -> None:
         running.queue.forget(key)
         self._done(running, key)
 
@@ -184,3 +185,8 @@ class Driver:
     def _done(self, running: _Running, key: Key) -> None:
         running.queue.done(key)
         self._wake(running)  # a worker is free
+
+
+def _fail(error: BaseException) -> None:
+    """Raise on the loop what went wrong on a thread, where nobody would see it."""
+    raise error

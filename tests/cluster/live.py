@@ -6,13 +6,15 @@ the errors that the store in memory raises; what could not be asked at all is `U
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
 import urllib3
-from kubernetes import config
+from kubernetes import client, config
 
 from cli.simulator import errors
 from cli.simulator.entry import Entry, Object, encode
@@ -23,19 +25,24 @@ from tests.cluster.rest import as_unavailable, group_path, kind_from, path_of, r
 
 Objects = list[Object]
 TIMEOUT_SECONDS = 30.0
+CONNECTIONS = 64  # kept open; more threads than that are never there
 MERGE_PATCH = "application/merge-patch+json"
 
 _decode = msgspec.json.decode
 
 
 class LiveApi:
-    """One client, its writes counted. Requests are for one thread at a time; `watch` streams may be read on others."""
+    """One client, its writes counted; safe to share between threads."""
 
     def __init__(self, kubeconfig: Path, actor: str = "") -> None:
         self.calls = 0
         self.tally = Tally()
         self._actor = actor
-        self._client = config.new_client_from_config(config_file=str(kubeconfig))  # type: ignore[no-untyped-call]
+        self._counting = threading.Lock()
+        configuration = client.Configuration()
+        config.load_kube_config(str(kubeconfig), client_configuration=configuration)  # type: ignore[no-untyped-call]
+        configuration.connection_pool_maxsize = CONNECTIONS
+        self._client: Any = client.ApiClient(configuration)
         self._pool: urllib3.PoolManager = self._client.rest_client.pool_manager
         self._host: str = self._client.configuration.host
         self._kinds: dict[str, tuple[Kind, ...]] = {}
@@ -93,7 +100,7 @@ class LiveApi:
         """Delete the object with this UID; raises NotFound and Conflict."""
         options = {"preconditions": {"uid": entry.uid}, "propagationPolicy": propagation}
         self._call("DELETE", path_of(entry.kind, entry.namespace, entry.name), options)
-        self.tally.count(self._actor, "delete", entry.kind)
+        self._count("delete", entry.kind, 0)
 
     def watch(self, kind: Kind, version: str, seconds: int) -> urllib3.BaseHTTPResponse:
         """Open a watch of all namespaces from a resourceVersion; an event a line, over by itself after ``seconds``."""
@@ -132,8 +139,12 @@ class LiveApi:
         return path_of(kind, obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
 
     def _counted(self, verb: str, kind: Kind, stored: Object) -> Object:
-        self.tally.count(self._actor, verb, kind, len(encode(stored)))
+        self._count(verb, kind, len(encode(stored)))
         return stored
+
+    def _count(self, verb: str, kind: Kind, size: int) -> None:
+        with self._counting:
+            self.tally.count(self._actor, verb, kind, size)
 
     def _call(
         self,

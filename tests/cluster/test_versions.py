@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.cluster.build import PINS
-from tests.cluster.versions import MODULES, Module
+from tests.cluster.versions import KUBERNETES, MODULES, NEWEST_KUBERNETES, OLDEST_KUBERNETES, Module
 
 each_module = pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name)
 
@@ -37,3 +39,26 @@ def required(module: Module) -> list[str]:
     return [
         line.partition(" //")[0] if line.startswith("\t") else "\t" + line.removeprefix("require ") for line in lines
     ]
+
+
+# --- what is claimed
+
+ROOT = Path(__file__).parents[2]
+
+
+def minor(version: str) -> str:
+    return version.rpartition(".")[0]
+
+
+def test_the_chart_and_its_documentation_claim_the_versions_whose_api_servers_are_built() -> None:
+    chart = yaml.safe_load((ROOT / "charts" / "workloadrun" / "Chart.yaml").read_text())
+    assert chart["kubeVersion"] == f">={minor(OLDEST_KUBERNETES)}.0-0"
+    document = (ROOT / "docs" / "installation.md").read_text()
+    assert f"| Kubernetes | {minor(OLDEST_KUBERNETES)} to {minor(NEWEST_KUBERNETES)} |" in document
+    built = {program.name for module in MODULES for program in module.programs if program.purpose == "claim"}
+    assert built == {f"kube-apiserver-{minor(version)}" for version in (OLDEST_KUBERNETES, NEWEST_KUBERNETES)}
+
+
+def test_the_version_of_all_other_tests_is_between_them() -> None:
+    versions = [OLDEST_KUBERNETES, KUBERNETES, NEWEST_KUBERNETES]
+    assert versions == sorted(versions, key=lambda version: tuple(map(int, version.split("."))))

@@ -12,9 +12,12 @@ GO = (1, 26)
 """Oldest Go that compiles all of them; k8s.io/kubernetes asks for it in its own go.mod."""
 
 KUBERNETES = "1.36.3"
+OLDEST_KUBERNETES, NEWEST_KUBERNETES = "1.31.14", "1.37.2"
+"""The ends of what docs/installation.md claims: their API servers must take what the chart installs."""
 
-Purpose = Literal["test", "node", "chart", "kind"]
-"""What a program is needed for: every test run, the real node, rendering and installing the chart, `make kind`."""
+Purpose = Literal["test", "node", "chart", "kind", "claim"]
+"""What a program is needed for: every test run, the real node, rendering and installing the chart, `make kind`, the
+versions of Kubernetes that are claimed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +48,28 @@ class Module:
         return {program.purpose for program in self.programs}
 
 
+KUBERNETES_MODULE = "k8s.io/kubernetes"
 _COMPONENT = "k8s.io/component-base/version"
-_KUBERNETES_VERSION = " ".join(
-    (
-        "-s -w",
-        f"-X {_COMPONENT}.gitVersion=v{KUBERNETES}",  # else the server calls itself v0.0.0 and clients refuse it
-        f"-X {_COMPONENT}.gitMajor={KUBERNETES.split('.')[0]}",
-        f"-X {_COMPONENT}.gitMinor={KUBERNETES.split('.')[1]}",
+
+
+def _calling_itself(version: str) -> str:
+    """Return the linker's flags without which a server calls itself v0.0.0 and clients refuse it."""
+    major, minor, _ = version.split(".")
+    named = {"gitVersion": f"v{version}", "gitMajor": major, "gitMinor": minor}
+    return " ".join(["-s -w", *(f"-X {_COMPONENT}.{name}={value}" for name, value in named.items())])
+
+
+def _only_its_server(version: str, why: str) -> Module:
+    minor = version.rpartition(".")[0]
+    return Module(
+        name=f"kubernetes-{minor}",
+        path=KUBERNETES_MODULE,
+        version=f"v{version}",
+        programs=(Program(f"kube-apiserver-{minor}", f"{KUBERNETES_MODULE}/cmd/kube-apiserver", "claim"),),
+        why=why,
+        link_flags=_calling_itself(version),
     )
-)
+
 
 MODULES = (
     Module(
@@ -65,7 +81,7 @@ MODULES = (
     ),
     Module(
         name="kubernetes",
-        path="k8s.io/kubernetes",
+        path=KUBERNETES_MODULE,
         version=f"v{KUBERNETES}",
         programs=(
             Program("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"),
@@ -76,8 +92,10 @@ MODULES = (
             Program("kube-proxy", "k8s.io/kubernetes/cmd/kube-proxy", "node"),
         ),
         why="admission, validation, garbage collection, Jobs and placement as users meet them",
-        link_flags=_KUBERNETES_VERSION,
+        link_flags=_calling_itself(KUBERNETES),
     ),
+    _only_its_server(OLDEST_KUBERNETES, "the oldest Kubernetes that is claimed takes what the chart installs"),
+    _only_its_server(NEWEST_KUBERNETES, "and so does the newest"),
     Module(
         name="jobset",
         path="sigs.k8s.io/jobset",

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tests.cluster import build
 from tests.e2e import images, packages, product_image, sandbox
+from tests.e2e.dockerfile import NotUnderstood
 
 TESTS = Path(__file__).parents[1]
 EVERYTHING = (str(TESTS / "e2e"), str(TESTS / "cli" / "test_report_browser.py"))
@@ -22,10 +23,10 @@ def main(arguments: Sequence[str]) -> int:
     try:
         packages.require_machine()
         packages.ensure()
-        build.ensure(["test", "node", "chart"])
+        build.ensure(["test", "node", "chart", "claim"])
         images.ensure()
         product_image.ensure()
-    except (packages.CannotRun, build.ToolsMissing) as error:
+    except (packages.CannotRun, build.ToolsMissing, NotUnderstood) as error:
         print(f"make e2e: {error}", file=sys.stderr)
         return 1
     options = ["-o", f"cache_dir={build.cache_folder()}/pytest", "--numprocesses=0"]

@@ -43,7 +43,7 @@ exec chroot "$1" env -i PIP_NO_INDEX=1 PIP_FIND_LINKS=/mnt PIP_BREAK_SYSTEM_PACK
 
 
 def ensure(say: Say = print) -> Path:
-    """Make the image unless it is there, and return its archive. Raises CannotRun."""
+    """Make the image unless it is there, and return its archive. Raises CannotRun or NotUnderstood."""
     out = _archive()
     if out.exists():
         return out
@@ -74,7 +74,7 @@ def _archive() -> Path:
     """Return where the archive of the tree as it is lies, or will."""
     digest = hashlib.sha256(images.archive().name.encode())
     for path in (Path(__file__), Path(__file__).with_name("dockerfile.py"), DOCKERFILE, *_context()):
-        digest.update(str(path.name).encode() + path.read_bytes())
+        digest.update(str(path.relative_to(ROOT)).encode() + path.read_bytes())
     return _folder() / f"product-{digest.hexdigest()[:12]}.tar"
 
 
@@ -176,6 +176,8 @@ def _packages(say: Say) -> Path:
             if done.returncode:
                 raise CannotRun(f"pip download of {lock} failed:\n{done.stderr[-2000:]}")
         (Path(scratch) / "packages").replace(folder)
+    for old in set(folder.parent.glob("packages-*")) - {folder}:
+        shutil.rmtree(old)
     return folder
 
 

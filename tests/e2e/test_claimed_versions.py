@@ -20,7 +20,7 @@ from tests.cluster.addons import OWN_DEFINITIONS
 from tests.cluster.chart.release import CHART, Release
 from tests.cluster.cluster import Cluster
 from tests.cluster.components import Run, Settings
-from tests.cluster.versions import KUBERNETES, NEWEST_KUBERNETES, OLDEST_KUBERNETES
+from tests.cluster.versions import NEWEST_KUBERNETES, OLDEST_KUBERNETES
 from tests.e2e import sandbox
 from tests.support.kubectl import Kubectl
 from tests.sync_hooks.admission.cases import cases
@@ -82,8 +82,3 @@ def refusal(api: ClusterApi, obj: Any) -> str:
     except ApiError as error:
         return str(error)
     return ""
-
-
-def test_the_version_of_all_other_tests_is_between_them() -> None:
-    numbers = [tuple(map(int, version.split("."))) for version in (OLDEST_KUBERNETES, KUBERNETES, NEWEST_KUBERNETES)]
-    assert numbers == sorted(numbers)

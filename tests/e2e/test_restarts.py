@@ -68,16 +68,14 @@ def admission_pods(release: Release) -> dict[str, str]:
 def test_no_request_fails_while_both_replicas_of_admission_are_replaced(product: Product) -> None:
     release = product.release
     before = admission_pods(release)
-    began = time.monotonic()
     with load(release) as seen:
         time.sleep(SETTLED_SECONDS)
         release.cluster.kubectl("rollout", "restart", f"deployment/{NAME}-admission")
         wait_for_pods(release)
         release.cluster.eventually(lambda: not before.keys() & admission_pods(release).keys(), 120)
         time.sleep(SETTLED_SECONDS)
-    lasted = time.monotonic() - began
     assert seen.refused == []
-    assert seen.asked > 0.9 * A_SECOND * lasted
+    assert seen.asked > A_SECOND * SETTLED_SECONDS
 
 
 def test_silent_connections_hold_up_no_admission(product: Product) -> None:

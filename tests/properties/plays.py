@@ -23,7 +23,7 @@ from webhook.events import event_object
 START = datetime(2026, 1, 1, tzinfo=UTC)
 NAMESPACE = "default"
 RUN = "run"
-HORIZON = 4 * 3600.0
+HORIZON = 3 * 3600.0
 """Virtual seconds; every play that can end has ended by then."""
 FRAMEWORKS: dict[str, Object] = {
     "exec": {"exec": {"command": ["true"]}},
@@ -75,7 +75,7 @@ class Play:
     iterations: int = 1
     concurrent: int = 0
     retries: int = 0
-    timeout: str = "10m"
+    timeout: str = "6m"
     bandwidth: bool = False
     goodput: bool = False
     restarts: int | None = None
@@ -139,7 +139,7 @@ class Performance:
         """Apply another manifest than the play's own."""
         self._manifest = manifest
 
-    def run(self, until: float = HORIZON, most_calls: int = 200_000) -> Performance:
+    def run(self, until: float = HORIZON, most_calls: int = 20_000) -> Performance:
         """Perform it; raises HotLoop."""
         for profile in PROFILES:
             self.store.create(profile)

@@ -17,7 +17,18 @@ from .machine import describe
 from .row import Row
 from .table import as_json, document, text
 
-GROUPS = ("admission", "decoding", "planning", "logs", "measuring", "simulator", "startup", "reports", "orchestration")
+GROUPS = (
+    "admission",
+    "decoding",
+    "planning",
+    "logs",
+    "measuring",
+    "simulator",
+    "startup",
+    "reports",
+    "hooks",
+    "orchestration",
+)
 """Each a module beside this one, with ``rows()``; it is imported only when asked for."""
 
 

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import resource
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from time import perf_counter, process_time
 
 import msgspec
-import yaml
 
 from sync_hooks.api.sync import ListNodes
 from sync_hooks.planning.build import build
@@ -23,7 +20,7 @@ from tests.support.runs import run_spec
 from webhook.apiserver import ApiServer
 from webhook.observer import Observer
 
-from . import node_lists
+from . import node_lists, servers
 from .apart import in_own_process
 
 
@@ -49,7 +46,8 @@ def measure(count: int) -> Reading:
 
 def read_and_plan(port: int) -> Reading:
     """Read all nodes and plan a run on them in groups of two."""
-    observer = Observer(ApiServer(_kubeconfig(port), direct=True))
+    with servers.folder() as folder:
+        observer = Observer(ApiServer(servers.kubeconfig(folder, port), direct=True))
     before, started, cpu = _peak_mib(), perf_counter(), process_time()
     nodes = observer.read(ListNodes(0))
     plan = build(RunIdentity("demo", "default"), run_spec("mpi"), nodes)
@@ -57,23 +55,6 @@ def read_and_plan(port: int) -> Reading:
     if not isinstance(plan, Plan):
         raise TypeError(plan.message)
     return Reading(seconds, spent, _peak_mib(), before, sum(len(group.nodes) for group in plan.groups))
-
-
-def _kubeconfig(port: int) -> str:
-    """Write credentials for a server that asks for none; the file is read at once and goes with its folder."""
-    cluster = {"name": "local", "cluster": {"server": f"http://{node_lists.ADDRESS}:{port}"}}
-    context = {"name": "local", "context": {"cluster": "local", "user": "nobody"}}
-    document = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [cluster],
-        "users": [{"name": "nobody", "user": {}}],
-        "contexts": [context],
-        "current-context": "local",
-    }
-    file = Path(tempfile.mkdtemp(prefix="workloadrun-bench-")) / "kubeconfig"
-    file.write_text(yaml.safe_dump(document))
-    return str(file)
 
 
 def _peak_mib() -> float:

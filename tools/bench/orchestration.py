@@ -33,7 +33,7 @@ MOST_HOOK_MILLISECONDS = 30.0
 
 def rows() -> list[Row]:
     """Measure all of it; takes a quarter of an hour. Raises RuntimeError where a run does not end as it should."""
-    return [*_simulated(), *_reading(), *_real(real_run.measure(GROUPS, CLUSTER, ROUNDS))]
+    return [*_simulated(), *_reading(), *real_rows(real_run.measure(GROUPS, CLUSTER, ROUNDS))]
 
 
 def _simulated() -> list[Row]:
@@ -49,11 +49,12 @@ def _simulated() -> list[Row]:
         watched(f"{what}, peak memory", large.peak_mib, "MiB", below(MOST_MIB)),
         compared(f"{what}, CPU a Job", grown, "ms CPU", at, each, grown / each, ratio_at_most(MOST_GROWTH)),
         compared(f"{what}, Workflow's status written a Job", status[0], "bytes", at, status[1], status[0] / status[1]),
-        *_syncs(large),
+        *sync_rows(large),
     ]
 
 
-def _syncs(run: Run) -> list[Row]:
+def sync_rows(run: Run) -> list[Row]:
+    """Make the rows of a Workflow's sync, one a stage of the run."""
     limit = below(MOST_SYNC_MILLISECONDS)
     found = [
         compared(
@@ -81,7 +82,8 @@ def _reading() -> list[Row]:
     ]
 
 
-def _real(costs: Costs) -> list[Row]:
+def real_rows(costs: Costs) -> list[Row]:
+    """Make the rows of the run on the real control plane."""
     rounds = Rounds(costs.seconds)
     what = f"{GROUPS} groups of 2 on the real control plane with {CLUSTER} nodes"
     value, other, later = rounds.median(PRODUCT), rounds.median(DIRECT), rounds.ratio(PRODUCT, DIRECT)

@@ -34,16 +34,32 @@ def folder() -> Iterator[Path]:
 @contextmanager
 def product(run: Path, authority: Authority) -> Iterator[int]:
     """Serve the product's admission as its image does, and give its port."""
+    with _role("admission", "product", run, authority, {}) as port:
+        yield port
+
+
+@contextmanager
+def hooks(run: Path, authority: Authority, token: str, kubeconfig: str) -> Iterator[int]:
+    """Serve the product's hooks as its image does, reading from the API server of a kubeconfig, and give its port."""
+    (run / "tokens").write_text(f"{token}\n")
+    environment = {"WORKLOADRUN_TOKEN_FILE": str(run / "tokens"), "KUBECONFIG": kubeconfig}
+    with _role("hooks", "hooks", run, authority, environment) as port:
+        yield port
+
+
+@contextmanager
+def _role(role: str, name: str, run: Path, authority: Authority, more: Mapping[str, str]) -> Iterator[int]:
     port, health = processes.free_ports(2)
     authority.issue("tls", "workloadrun", hosts=[ADDRESS], folder=run)
     environment = {
-        "WORKLOADRUN_ROLE": "admission",
+        "WORKLOADRUN_ROLE": role,
         "WORKLOADRUN_PORT": str(port),
         "WORKLOADRUN_HEALTH_PORT": str(health),
         "WORKLOADRUN_TLS_DIR": str(run),
+        **more,
     }
-    command = [*GUNICORN, "--config", "python:webhook.gunicorn_conf", "--pid", str(run / "product-gunicorn.pid")]
-    with _serving(run, "product", command, environment, health):
+    command = [*GUNICORN, "--config", "python:webhook.gunicorn_conf", "--pid", str(run / f"{name}-gunicorn.pid")]
+    with _serving(run, name, command, environment, health):
         yield port
 
 
@@ -73,6 +89,21 @@ def _serving(run: Path, name: str, command: Sequence[str], environment: Mapping[
         yield
     finally:
         processes.stop(run, (name,), grace=15)
+
+
+def kubeconfig(folder: Path, port: int) -> str:
+    """Write credentials for an API server on loopback that asks for none."""
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "local", "cluster": {"server": f"http://{ADDRESS}:{port}"}}],
+        "users": [{"name": "nobody", "user": {}}],
+        "contexts": [{"name": "local", "context": {"cluster": "local", "user": "nobody"}}],
+        "current-context": "local",
+    }
+    file = folder / "kubeconfig"
+    file.write_text(yaml.safe_dump(document))
+    return str(file)
 
 
 @contextmanager

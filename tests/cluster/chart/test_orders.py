@@ -78,14 +78,15 @@ def test_trainer_may_go_before_the_chart_and_its_runs(installed: Installed, casc
     cluster.eventually(lambda: not release.left())
 
 
-def test_a_run_whose_trainjobs_go_with_trainer_ends_as_failed(installed: Installed) -> None:
+def test_a_run_whose_trainjobs_went_with_trainer_ends_as_failed_when_trainer_is_back(installed: Installed) -> None:
     cluster = installed.release.cluster
     cluster.run_for(600)
     with installed.pods():
         cluster.apply({**ASKED, "metadata": {"name": "alive"}})
         cluster.eventually(lambda: cluster.kubectl.list("pods"))
         with engines_gone(installed, definitions=True):
-            assert verdict(installed.release, "alive") == "Failed"
+            assert cluster.condition("workloadrun", "alive", "InProgress") == "True"
+        assert verdict(installed.release, "alive") == "Failed"
 
 
 def test_runtimes_that_an_older_trainer_holds_are_freed_by_the_documented_line(

@@ -53,7 +53,7 @@ POOLS = (
         lambda cluster, nodes: cluster.hang_pods_on(nodes[0]),
         bad=(0,),
         group_sizes=(1,),
-        more=(("orchestration", {"timeoutPerJob": "20s"}),),
+        more=(("orchestration", {"timeoutPerJob": "60s"}),),
     ),
     Pool("cordoned", "Incomplete", _cordon, group_sizes=(1,)),
     Pool("measured", "Passed", _print_bandwidth, group_sizes=(2,), more=(("bandwidthMeasurement", BANDWIDTH),)),

@@ -33,6 +33,24 @@ def test_workers_that_were_only_killed_are_not_blamed_even_when_they_ended_first
     assert [node.name for node in found.nodes] == ["n2"]
 
 
+def killed(name: str, node: str, why: str = "Error", **status):
+    ended = {"terminated": {"exitCode": 137, "reason": why, "finishedAt": "2026-01-01T12:00:00Z"}}
+    return pod(name, node=node, phase="Failed", containerStatuses=[{"name": "node", "state": ended}], **status)
+
+
+def test_a_worker_that_was_killed_for_its_memory_is_the_cause_of_what_its_peers_die_of():
+    late = failed_pod("b", "n2", exit_code=1, at="2026-01-01T12:00:05Z")
+    assert [node.name for node in judge(killed("a", "n1", "OOMKilled"), late).nodes] == ["n1"]
+    assert [node.name for node in judge(killed("a", "n1"), late).nodes] == ["n2"]
+
+
+def test_a_pod_that_its_node_evicted_names_the_node_in_the_kubelets_words():
+    evicted = killed("a", "n1", reason="Evicted", message="The node was low on memory.")
+    found = judge(evicted, failed_pod("b", "n2", exit_code=1, at="2026-01-01T12:00:05Z"))
+    assert [node.name for node in found.nodes] == ["n1"]
+    assert "Evicted The node was low on memory." in found.message
+
+
 def test_the_launchers_node_is_never_blamed():
     found = judge(failed_pod("job-launcher-0-0-x", "n1", role="launcher"))
     assert found.attribution == "Group"
