@@ -13,7 +13,7 @@ from sync_hooks.api.bandwidthmeasurement import BandwidthReading
 from sync_hooks.measurements.mending import MOST_LINES_BETWEEN, is_open, mend
 from sync_hooks.measurements.network import read_networks
 from sync_hooks.measurements.page import readable
-from sync_hooks.measurements.pattern import Hit, Pattern, compile_pattern, hits, number_of
+from sync_hooks.measurements.pattern import Hit, Pattern, compile_pattern, either, hits, number_of
 from sync_hooks.measurements.profile import CompiledProfile
 from sync_hooks.measurements.rows import TYPES, Columns, columns_of
 from sync_hooks.measurements.tally import LARGEST_BANDWIDTH, Wanted, take_row
@@ -65,13 +65,12 @@ def _columns_before(reading: BandwidthReading, lines: bytes, end: int) -> Column
 def read_table(reading: BandwidthReading, lines: bytes, profile: CompiledProfile, wanted: Wanted) -> BandwidthReading:
     """Move a reading on by new lines."""
     text = readable(lines)
-    markers = list(hits(_markers(), text))
-    mended = mend(text, _rows(reading.columns or (), markers))
-    if mended is not text:
-        text, markers = mended, list(hits(_markers(), mended))
     pattern = profile.patterns.get("bandwidth_result")
-    results = {hit.start: hit for hit in hits(pattern, text)} if pattern else {}
-    marked = {marker.start: marker for marker in markers}
+    marked, results = _found(text, pattern)
+    mended = mend(text, _rows(reading.columns or (), list(marked.values())))
+    if mended is not text:
+        text = mended
+        marked, results = _found(text, pattern)
     for start in sorted({*marked, *results}):
         marker, result = marked.get(start), results.get(start)
         if marker is not None and marker.text("row") is None:
@@ -80,6 +79,19 @@ def read_table(reading: BandwidthReading, lines: bytes, profile: CompiledProfile
             line = (result or marked[start]).line()
             reading = take_row(reading, line, result, wanted)
     return read_networks(reading, text, profile.patterns.get("network_transport"))
+
+
+def _found(text: bytes, pattern: Pattern | None) -> tuple[dict[int, Hit], dict[int, Hit]]:
+    """Find what marks tables and what the profile's pattern matches, each by the beginning of its line."""
+    marked: dict[int, Hit] = {}
+    results: dict[int, Hit] = {}
+    wanted = [(_markers(), marked), *([(pattern, results)] if pattern else [])]
+    both = either(_markers(), pattern) if pattern else None
+    lines = [(0, len(text))] if both is None else ((line.start, line.end + 1) for line in hits(both, text))
+    for start, following in lines:
+        for item, found in wanted:
+            found.update((hit.start, hit) for hit in hits(item, text, start, min(following, len(text))))
+    return marked, results
 
 
 @cache

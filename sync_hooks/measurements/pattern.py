@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sync_hooks.measurements.stamp import LONGEST_STAMP, text_start
@@ -18,6 +19,7 @@ _STAMP = r"(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d) ?)
 _WHOLE_LOG_ANCHOR = re.compile(r"(?<!\\)(?:\\\\)*\\[Az]|\(\?[a-zA-Z]*-[a-zA-Z]*m")
 _GROUP = re.compile(r"(?<!\\)(?:\\\\)*\(\?P?<(\w+)>")
 _ELEMENT = re.compile(r"\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|\^", re.DOTALL)
+_NAMED = re.compile(rf"{_ELEMENT.pattern}|\(\?P?<\w+>", re.DOTALL)
 _MOST_MEMORY = 8 << 20  # bytes for the automata of one expression
 _MOST_DIGITS = 18  # of an int64
 
@@ -29,6 +31,7 @@ class Pattern:
     regex: Any  # google-re2 ships no types
     prefilter: Any | None  # finds candidates in raw lines where the expression itself has to start a line
     groups: Mapping[str, int]
+    expression: str
 
 
 class Hit(NamedTuple):  # there is one for every step of a log, and a tuple is made four times as fast as a dataclass
@@ -93,14 +96,36 @@ def compile_pattern(expression: str) -> Pattern | str:
     if isinstance(prefilter, str):
         return prefilter
     groups = {name.decode(errors="replace"): number for name, number in regex.NamedCapturingGroups()}
-    return Pattern(regex, prefilter, groups)
+    return Pattern(regex, prefilter, groups, expression)
 
 
-def hits(pattern: Pattern, lines: bytes) -> Iterator[Hit]:
-    """Find the lines that match, in order, each with its first match."""
+def either(first: Pattern, second: Pattern) -> Pattern | None:
+    """Compile an expression for the lines that one of two matches, without their groups; None where it is too large.
+
+    A log is searched once for both then: most of its lines match neither.
+    """
+    return _either(first.expression, second.expression)
+
+
+@lru_cache(maxsize=64)  # as many as there are profiles
+def _either(*expressions: str) -> Pattern | None:
+    closed = (_NAMED.sub(_without_name, expression) for expression in expressions)
+    compiled = compile_pattern("|".join(f"(?:{expression})" for expression in closed))
+    return compiled if isinstance(compiled, Pattern) else None
+
+
+def _without_name(element: re.Match[str]) -> str:
+    text = element.group()
+    if text.startswith("(?"):
+        return "(?:"
+    return text + r"\E" if text.startswith(r"\Q") and not text.endswith(r"\E") else text
+
+
+def hits(pattern: Pattern, lines: bytes, position: int = 0, size: int | None = None) -> Iterator[Hit]:
+    """Find the lines that match, in order, each with its first match; of all lines, or between two beginnings."""
     regex, prefilter = pattern.regex, pattern.prefilter
     anywhere, search = _anywhere(), (prefilter or regex).Match
-    position, size = 0, len(lines)
+    size = len(lines) if size is None else size
     while position < size:
         spans = search(anywhere, lines, position, size)
         first, behind = spans[0]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import secrets
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -46,8 +47,11 @@ class Product:
         return (self.folder / f"{server}.log").read_text()
 
     def kill(self, server: str) -> None:
-        """End a server at once, its workers with it, whatever they are at."""
+        """End a server at once, its workers with it, whatever they are at; returns when nobody listens any more."""
         processes.kill(self.folder, server)
+        ports = (self.ports[server], self.ports[f"{server}-health"])
+        while any(processes.listens(ADDRESS, port) for port in ports):
+            time.sleep(0.01)
 
     def start(self, server: str, kubeconfig: Path | None = None) -> None:
         """Start a server that was killed, where it listened before, and wait until it answers."""

@@ -12,7 +12,7 @@ from tests.properties.plays import BREAKS, RUN, Action, Play
 
 NODES = tuple(f"gpu-{index:04d}" for index in range(4))
 
-moments = st.integers(0, 400).map(float)
+moments = st.integers(0, 150).map(float)  # most runs end soon after
 indexes = st.integers(0, 7)
 
 
@@ -72,8 +72,10 @@ def measured(play: Play) -> Play:
 training = st.builds(trained, plain, st.none() | st.integers(0, 2), st.none() | st.just(3))
 plays = st.one_of(plain, plain, training).map(measured)
 
-kinds = st.sampled_from(("Workflow", "Job", "TrainJob", "JobSet", "Pod", "ConfigMap", "TrainingRuntime",
-                         "BandwidthMeasurement", "GoodputMeasurement", "PersistentVolumeClaim"))  # fmt: skip
+kinds = st.sampled_from((
+    "Job", "TrainJob", "Job", "TrainJob", "JobSet", "Pod", "Workflow", "ConfigMap", "TrainingRuntime",
+    "BandwidthMeasurement", "GoodputMeasurement", "PersistentVolumeClaim",
+))  # fmt: skip
 propagations = st.sampled_from(("Background", "Foreground"))
 wanted_names = st.sampled_from((
     ("Workflow", RUN), ("Job", f"{RUN}-g0-i1"), ("Job", f"{RUN}-g0-i1-t1"), ("Job", f"{RUN}-g1-i2"),
@@ -84,10 +86,12 @@ wanted_names = st.sampled_from((
 to_nodes = st.sampled_from(("cordon", "uncordon", "lose node", "find node", "relabel node", "other GPU", "delete node"))
 
 breaks = st.builds(Action, moments, st.just("break"), option=st.sampled_from(sorted(BREAKS)))
+deletions = st.builds(Action, moments, st.just("delete"), kinds, indexes, propagations)
 interferences = st.one_of(
+    deletions,
     st.builds(Action, moments, to_nodes, index=indexes),
     st.builds(Action, moments, st.just("fail pod"), index=indexes, option=st.sampled_from(("evict", "exit"))),
-    st.builds(Action, moments, st.just("delete"), kinds, indexes, propagations),
+    deletions,
     st.builds(Action, moments, st.just("touch"), kinds, indexes),
     st.builds(Action, moments, st.just("suspend"), index=indexes, option=st.sampled_from(("suspend", "resume"))),
     st.builds(lambda at, wanted: Action(at, "intrude", wanted[0], option=wanted[1]), moments, wanted_names),

@@ -1,0 +1,34 @@
+"""The page of rules names tests: each of them must exist, and no rule may be without one."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs/rules.md").read_text("utf-8")
+ROWS = [line for line in PAGE.splitlines() if re.match(r"\| [EW]\d+ ", line)]
+NAMED = sorted(set(re.findall(r"`(tests/[^`]+)`", PAGE)))
+
+
+@cache
+def defined_in(file: str) -> frozenset[str]:
+    tree = ast.parse((ROOT / file).read_text("utf-8"))
+    return frozenset(node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+
+
+@pytest.mark.parametrize("named", NAMED)
+def test_every_test_that_is_named_exists(named: str) -> None:
+    file, _, test = named.partition("::")
+    assert (ROOT / file).exists()
+    assert not test or test in defined_in(file)
+
+
+def test_every_rule_is_there_once_and_held_by_something() -> None:
+    numbers = [row.split()[1] for row in ROWS]
+    assert numbers == [f"E{number}" for number in range(1, 23)] + [f"W{number}" for number in range(1, 41)]
+    assert all("`tests/" in row for row in ROWS)
