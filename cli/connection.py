@@ -14,8 +14,8 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from cli.errors import CliError
-from cli.kubeconfig import DEFAULT_KUBECONFIG, SERVICE_ACCOUNT, find_kubeconfig, one_line, own_namespace
+from cli.errors import CliError, one_line
+from cli.kubeconfig import DEFAULT_KUBECONFIG, SERVICE_ACCOUNT, find_kubeconfig, own_namespace
 from cli.options import ClusterFlags
 from cli.output import print_note
 from cli.refusals import Asked, refusal
@@ -40,7 +40,7 @@ class _Continue(msgspec.Struct):
 class Page(msgspec.Struct, Generic[Item]):
     """One page of a list. An empty one may be null: Go writes a list that nobody has filled so."""
 
-    items: tuple[Item, ...] | None = None
+    items: tuple[Item, ...] | None
 
 
 T = TypeVar("T")

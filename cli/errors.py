@@ -7,3 +7,8 @@ EXIT_CANNOT = 2  # beats every other exit code
 
 class CliError(Exception):
     """A reason, as one line for the person at the terminal."""
+
+
+def one_line(error: Exception) -> str:
+    """Write an error's text in one line."""
+    return " ".join(str(error).split())

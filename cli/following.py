@@ -21,6 +21,7 @@ from cli.progress import progress_of
 from cli.refusals import NotFound, Unreachable
 from cli.reporting.printing import print_run
 from cli.reporting.wording import span_of_time
+from cli.run_status import checked, status_of
 from cli.status import SILENT_SECONDS, why_silent
 from sync_hooks.api.model import API_VERSION
 
@@ -41,8 +42,7 @@ class Moment:
     @property
     def status(self) -> Mapping[str, Any]:
         """The run's status."""
-        status: Mapping[str, Any] = self.run.get("status") or {}
-        return status
+        return status_of(self.run)
 
 
 class Progress(Protocol):
@@ -69,11 +69,11 @@ def follow_and_report(cluster: Cluster, run: Run, seconds: float | None, output:
     except KeyboardInterrupt:
         print_note(f"\nleft alone, it goes on. {how_to_go_on(cluster, run)}".lstrip())
         return INTERRUPTED
-    if not (last.get("status") or {}).get("verdict"):
+    if not status_of(last).get("verdict"):
         limit = span_of_time(seconds or 0)
         print_note(f"not ended within {limit}; what is known so far follows. {how_to_go_on(cluster, run)}")
     print_run(gather(cluster, last), output, datetime.now(UTC), no_color=no_color)
-    return exit_of(last.get("status") or {})
+    return exit_of(status_of(last))
 
 
 def how_to_go_on(cluster: Cluster, run: Run) -> str:
@@ -94,9 +94,9 @@ def follow(
         if now >= figures_due and _is_running(run):
             figures, figures_due = spread_of(cluster, run), now + FIGURES_SECONDS
         yield Moment(run, figures)
-        if (run.get("status") or {}).get("verdict") or (seconds is not None and now - began >= seconds):
+        if status_of(run).get("verdict") or (seconds is not None and now - began >= seconds):
             return
-        if not warned and now - began > SILENT_SECONDS and not (run.get("status") or {}).get("conditions"):
+        if not warned and now - began > SILENT_SECONDS and not status_of(run).get("conditions"):
             print_note(why_silent(cluster))
             warned = True
         left = POLL_SECONDS if seconds is None else min(POLL_SECONDS, began + seconds - now)
@@ -105,7 +105,7 @@ def follow(
 
 
 def _is_running(run: Run) -> bool:
-    progress = (run.get("status") or {}).get("progress") or {}
+    progress = status_of(run).get("progress") or {}
     return bool(progress.get("running") or progress.get("succeeded") or progress.get("failed"))
 
 
@@ -115,7 +115,7 @@ def _look(cluster: Cluster, run: Run, clock: Callable[[], float]) -> Run:
     deadline = clock() + RECONNECT_SECONDS
     while True:
         try:
-            seen: Run = understood(cluster.get(API_VERSION, "WorkloadRun", name), dict[str, Any])
+            seen: Run = checked(understood(cluster.get(API_VERSION, "WorkloadRun", name), dict[str, Any]))
         except NotFound:
             raise CliError(f"the run {name} was deleted while it was waited for") from None
         except Unreachable as error:

@@ -16,6 +16,7 @@ from cli.node_view import needs_labels
 from cli.refusals import NotFound, Unreachable
 from cli.run_facts import BandwidthObject, GoodputObject, JobObject, MetadataOnly, WorkflowObject
 from cli.run_objects import RunObjects, wanted, with_config_maps
+from cli.run_status import checked
 from sync_hooks.api.model import API_VERSION
 from sync_hooks.api.names import LABEL_WORKLOAD_RUN
 from sync_hooks.api.observed import Facts, Metadata
@@ -30,10 +31,9 @@ F = TypeVar("F", bound=Facts)
 def read_run_object(cluster: Cluster, name: str) -> dict[str, Any]:
     """Read a WorkloadRun. Raises CliError; for an unknown one it names those that there are."""
     try:
-        run = understood(cluster.get(API_VERSION, "WorkloadRun", name), dict[str, Any])
+        return checked(understood(cluster.get(API_VERSION, "WorkloadRun", name), dict[str, Any]))
     except NotFound as error:
         raise CliError(f"{error}; {_others(cluster, name)}") from error
-    return run
 
 
 def gather(cluster: Cluster, run: Mapping[str, Any]) -> RunObjects:

@@ -15,6 +15,7 @@ from cli.manifests import Manifest, read_manifests
 from cli.output import print_json, print_line, print_note
 from cli.simulator import inventory, scenario
 from cli.simulator.entry import Object
+from cli.simulator.node import InventoryError
 from cli.simulator.scenario import Scenario
 from sync_hooks.admission.admit import Admitted, admit
 from sync_hooks.admission.rules import kind_rules
@@ -104,7 +105,7 @@ def read_nodes(text: str) -> Sequence[Object]:
     """Read NODES: a file of Node objects or PLATFORM/ARCHxN. Raises CliError."""
     try:
         return inventory.load(text)
-    except inventory.InventoryError as error:
+    except InventoryError as error:
         raise CliError(str(error)) from error
 
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from cli.errors import CliError
+from cli.errors import CliError, one_line
 
 DEFAULT_KUBECONFIG = "~/.kube/config"
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -48,8 +48,3 @@ def own_namespace(file: str, context: str) -> str:
         raise CliError(f"--context: {context!r} is not in {file}; it has {', '.join(names) or 'none'}")
     chosen = next((item for item in contexts if item["name"] == context), active)
     return str(chosen["context"].get("namespace") or DEFAULT_NAMESPACE)
-
-
-def one_line(error: Exception) -> str:
-    """Write an error's text in one line."""
-    return " ".join(str(error).split())

@@ -1,19 +1,26 @@
-"""The command line's entry: finds a command's module, runs it, and turns every error into one line and an exit code."""
+"""The command line's entry: finds a command's module, runs it, and turns every error into one line and an exit code.
+
+Nothing that goes wrong ends with a traceback or with 1, which means that a run failed.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from itertools import pairwise
-from typing import NoReturn
+from pathlib import Path
+from typing import Any, NoReturn, TextIO
 
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # looking for plugins costs more than a validation
 
 import click
 
-from cli.errors import EXIT_CANNOT, CliError
+from cli.errors import EXIT_CANNOT, CliError, one_line
+from cli.exits import INTERRUPTED, READER_GONE
 from cli.output import print_json, print_note
 
 COMMANDS = {
@@ -31,8 +38,30 @@ COMMANDS = {
 """Commands, each with its module and its line of help. A module is imported only if its command is called."""
 
 
+class _ReaderGone(Exception):
+    """Nobody reads our output any more, as with ``| head``. Of a BrokenPipeError click makes an exit code of 1."""
+
+
+@contextmanager
+def _noticing_who_reads() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise _ReaderGone from error
+
+
 class _Commands(click.Group):
     """A group whose commands are imported when they are called."""
+
+    def make_context(self, *words: Any, **named: Any) -> click.Context:
+        """Read the words; that may already print help."""
+        with _noticing_who_reads():
+            return super().make_context(*words, **named)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        with _noticing_who_reads():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
         """Name the commands that there are."""
@@ -61,18 +90,75 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command and end the process: with the command's own exit code, or 2 where it cannot be done at all."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = cli.main(words, prog_name="workloadrun", standalone_mode=False)
+        code = _call(words)
+        sys.stdout.flush()
+    except (BrokenPipeError, _ReaderGone):
+        _discard_output()
+        code = READER_GONE
+    except Exception as error:  # the last resort: a fault of ours must not read as a failed run
+        _discard_output()
+        print_note(f"error: {_what_went_wrong(error)}")
+        code = EXIT_CANNOT
+    sys.exit(code)
+
+
+def _call(words: Sequence[str]) -> int:
+    """Run a command; raises what is neither foreseen nor an error of its user, and what output cannot take."""
+    try:
+        _open_missing_streams()
+        return cli.main(words, prog_name="workloadrun", standalone_mode=False) or 0
     except CliError as error:
-        code = _fail(str(error), words)
+        return _fail(str(error), words)
     except click.exceptions.Exit as error:
-        code = error.exit_code
+        return error.exit_code
     except click.ClickException as error:
-        code = _fail(error.format_message(), words)
+        return _fail(error.format_message(), words)
     except (click.Abort, KeyboardInterrupt):
-        code = 130  # as a shell reports SIGINT
-    except BrokenPipeError:
-        code = _closed_pipe()
-    sys.exit(code or 0)
+        return INTERRUPTED
+    except Exception as error:
+        if isinstance(error, _ReaderGone) or _is_about_output(error):
+            raise
+        return _fail(_what_went_wrong(error), words)
+
+
+def _open_missing_streams() -> None:
+    """Go on without a standard error, as with ``2>&-``; without a standard output nothing is worth doing."""
+    if sys.stderr is None:
+        sys.stderr = _nothing()
+    if sys.stdout is None:
+        sys.stdout = _nothing()
+        print_note("error: standard output is closed; > /dev/null throws the result away")
+        raise click.exceptions.Exit(EXIT_CANNOT)
+
+
+def _nothing() -> TextIO:
+    return Path(os.devnull).open("w", encoding="utf-8")
+
+
+def _is_about_output(error: Exception) -> bool:
+    """Tell errors of writing to a stream, which have no file's name, from those of files."""
+    return isinstance(error, OSError) and error.filename is None and error.errno in OUTPUT_ERRORS
+
+
+OUTPUT_ERRORS = frozenset({errno.EAGAIN, errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC, errno.EPIPE})
+"""What a full disk, a terminal that has gone and the like say."""
+
+
+def _what_went_wrong(error: Exception) -> str:
+    """Say it in one line; the details are for whoever mends it."""
+    if _is_about_output(error):
+        return f"the result cannot be written: {error.strerror if isinstance(error, OSError) else error}"
+    if os.environ.get(DEBUG) == "1":
+        from traceback import format_exception
+
+        for line in "".join(format_exception(error)).splitlines():
+            print_note(line)
+    told = one_line(error)
+    what = f"{type(error).__name__}{f': {told}' if told else ''}"
+    return f"this is a fault of workloadrun: {what}; set {DEBUG}=1 for the details"
+
+
+DEBUG = "WORKLOADRUN_DEBUG"
 
 
 def _fail(message: str, words: Sequence[str]) -> int:
@@ -92,10 +178,10 @@ def _wants_json(words: Sequence[str]) -> bool:
     )
 
 
-def _closed_pipe() -> int:
-    """End quietly when the reader of our output has gone, as with ``| head``."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 141  # as a shell reports SIGPIPE
+def _discard_output() -> None:
+    """Throw away what standard output cannot take, or the end of the process would try it once more."""
+    with suppress(OSError):  # a stream of a test's own has no number
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

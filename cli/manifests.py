@@ -52,6 +52,8 @@ def _text(file: str) -> str:
 
 def _content(file: str) -> bytes:
     if file == STDIN:
+        if sys.stdin is None:
+            raise CliError(f"{STDIN}: standard input is closed")
         return sys.stdin.buffer.read(MOST_BYTES + 1)
     with Path(file).open("rb") as stream:
         return stream.read(MOST_BYTES + 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -24,10 +25,11 @@ def print_text(text: str) -> None:
 
 
 def print_note(line: str) -> None:
-    """Print a line beside the result, on stderr."""
+    """Print a line beside the result, on stderr; where that cannot be written, the result still counts."""
     sys.stdout.flush()
-    sys.stderr.buffer.write(printable(line).encode("utf-8", "replace") + b"\n")
-    sys.stderr.buffer.flush()
+    with suppress(OSError):
+        sys.stderr.buffer.write(printable(line).encode("utf-8", "replace") + b"\n")
+        sys.stderr.buffer.flush()
 
 
 def printable(text: str) -> str:

@@ -13,6 +13,7 @@ from cli.gathering import gather, read_run_object
 from cli.options import ClusterFlags, cluster_options, color_option, output_option
 from cli.reporting.formats import ALL
 from cli.reporting.printing import print_run
+from cli.run_status import status_of
 
 
 @click.command(name="report")
@@ -31,4 +32,4 @@ def command(name: str, output: str, no_color: bool, **flags: str) -> int:  # noq
     cluster = connect(ClusterFlags(**flags))
     run = read_run_object(cluster, name)
     print_run(gather(cluster, run), output, datetime.now(UTC), no_color=no_color)
-    return exit_of(run.get("status") or {})
+    return exit_of(status_of(run))

@@ -27,6 +27,7 @@ from cli.parts import missing_parts, tell_missing
 from cli.planning import show_plan
 from cli.refusals import AlreadyExists, Refused
 from cli.reporting.formats import ALL
+from cli.run_status import checked
 
 
 @click.command(name="run")
@@ -96,7 +97,7 @@ def create(cluster: Cluster, given: RunInput) -> Mapping[str, Any]:
             cluster.create(run, dry_run=True)  # before anything is made that would be left over
         for other in given.others:
             _create_other(cluster, other)
-        created = understood(cluster.create(run), dict[str, Any])
+        created = checked(understood(cluster.create(run), dict[str, Any]))
     except AlreadyExists as error:
         name = run["metadata"].get("name", "")
         raise CliError(

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from cli.run_facts import BandwidthObject, GoodputObject, JobObject, WorkflowObject
+from cli.run_status import status_of
 from sync_hooks.api.names import LABEL_WORKLOAD_RUN, iteration_name, plan_name
 from sync_hooks.api.observed import Facts
 from sync_hooks.api.request import ConfigMapChild, FailedNodeFacts
@@ -56,9 +57,8 @@ class RunObjects:
 
     @property
     def status(self) -> Mapping[str, Any]:
-        """The run's status."""
-        status: Mapping[str, Any] = self.run.get("status") or {}
-        return status
+        """The run's status as far as it is understood."""
+        return status_of(self.run)
 
 
 F = TypeVar("F", bound=Facts)
@@ -92,13 +92,13 @@ def _converted(objects: Iterable[Object], kind: str, type_: type[F]) -> tuple[F,
 
 def wanted(run: Object) -> tuple[str, ...]:
     """Name the ConfigMaps that hold what the status has no room for: plan, results of iterations, lists of nodes."""
-    name, status = str(run["metadata"]["name"]), run.get("status") or {}
+    name, status = str(run["metadata"]["name"]), status_of(run)
     lists = [status[key]["name"] for key in ("succeededNodesRef", "failedNodesRef") if key in status]
     return (plan_name(name), *_iterations(run), *lists)
 
 
 def _iterations(run: Object) -> tuple[str, ...]:
-    progress = (run.get("status") or {}).get("progress") or {}
+    progress = status_of(run).get("progress") or {}
     return tuple(iteration_name(str(run["metadata"]["name"]), one + 1) for one in range(progress.get("iteration", 0)))
 
 

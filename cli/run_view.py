@@ -12,6 +12,7 @@ from typing import Any
 from cli.group_view import GroupView, group_views
 from cli.node_view import NodeView, node_views
 from cli.run_objects import RunObjects
+from cli.run_status import odd_parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +57,17 @@ def view(found: RunObjects) -> RunView:
     """Put a run together from its objects."""
     groups = group_views(found)
     nodes, domain_key = node_views(found, [(group.key, group.nodes, group.state, group.figures) for group in groups])
-    metadata = found.run["metadata"]
+    metadata, spec = found.run["metadata"], found.run.get("spec")
     return RunView(
         name=found.name,
         namespace=found.namespace,
         uid=str(metadata.get("uid", "")),
         created=str(metadata.get("creationTimestamp", "")),
-        spec=found.run.get("spec") or {},
+        spec=spec if isinstance(spec, Mapping) else {},
         status=found.status,
         groups=groups,
         nodes=nodes,
         domain_key=domain_key,
         warnings=found.workflow.status.warnings if found.workflow else (),
-        notes=found.notes,
+        notes=(*found.notes, *odd_parts(found.run)),
     )

@@ -16,7 +16,7 @@ from cli.exits import FAILED, exit_of
 from cli.hooking import admission, hooks
 from cli.inputs import RunInput, print_refusal, print_warnings, read_nodes, read_run, read_scenario, shipped_profiles
 from cli.options import NODES_HELP, chosen_file, color_option, file_argument, output_option, seconds_of
-from cli.output import print_json, printable
+from cli.output import print_json, print_note, printable
 from cli.progress import state_line
 from cli.reporting.formats import ALL
 from cli.reporting.printing import print_run
@@ -24,7 +24,7 @@ from cli.run_objects import of_simulation
 from cli.simulator.entry import Change, Object
 from cli.simulator.errors import ApiError
 from cli.simulator.report import Report
-from cli.simulator.scenario import Rule, Scenario
+from cli.simulator.scenario import Rule, Scenario, unused_rules
 from cli.simulator.simulation import HotLoop, Refused, Simulation
 from sync_hooks.api.model import API_VERSION
 
@@ -72,8 +72,13 @@ def command(
     run = simulation.store.get(API_VERSION, "WorkloadRun", given.namespace, given.name).obj
     found = of_simulation(run, report.objects, inventory)
     summed = estimate(report, len(found.jobs))
+    names = {node["metadata"]["name"] for node in inventory}
+    unused = unused_rules(played, simulation.director.applied, names)
+    for rule, why in unused.items():
+        print_note(f"{scenario}: {rule} never applied: {why}")
     if output == "json":
-        print_json({**_document(run, report), **({"estimate": summed} if costs else {})})
+        never = {"rulesNeverApplied": [{"rule": rule, "message": why} for rule, why in unused.items()]}
+        print_json({**_document(run, report), **({"estimate": summed} if costs else {}), **(never if unused else {})})
     else:
         print_run(found, output, simulation.clock.now(), no_color=no_color)
     if costs and output == "text":

@@ -21,6 +21,7 @@ from cli.reporting.formats import ALL
 from cli.reporting.text import print_summary
 from cli.reporting.wording import progress_text, results, span_of_time
 from cli.run_objects import RunObjects
+from cli.run_status import checked, status_of
 from cli.run_view import view
 from sync_hooks.api.model import API_VERSION
 from sync_hooks.api.time import seconds_between
@@ -71,11 +72,11 @@ def command(
         print_json({"workloadRun": run})
     else:
         _print(cluster, run, no_color=no_color)
-    return exit_of(run.get("status") or {})
+    return exit_of(status_of(run))
 
 
 def _print(cluster: Cluster, run: Mapping[str, Any], *, no_color: bool) -> None:
-    console, status, now = terminal.stdout(no_color=no_color), run.get("status") or {}, datetime.now(UTC)
+    console, status, now = terminal.stdout(no_color=no_color), status_of(run), datetime.now(UTC)
     print_summary(console, view(RunObjects(run)))
     age = seconds_between(run["metadata"].get("creationTimestamp"), now)
     if age is not None and not status.get("verdict"):
@@ -100,7 +101,7 @@ def why_silent(cluster: Cluster) -> str:
 def _list(cluster: Cluster, selector: str, output: str, *, all_namespaces: bool, no_color: bool) -> None:
     query = {"labelSelector": selector} if selector else {}
     pages = cluster.pages(API_VERSION, "WorkloadRun", query, namespace="" if all_namespaces else None)
-    runs = [run for page in pages for run in understood(page, Page[dict[str, Any]]).items or ()]
+    runs = [checked(run) for page in pages for run in understood(page, Page[dict[str, Any]]).items or ()]
     if output == "json":
         print_json({"workloadRuns": runs})
         return
@@ -116,7 +117,7 @@ def _table(runs: Iterable[Mapping[str, Any]], now: datetime) -> Table:
     for heading in ("NAMESPACE", "NAME", "VERDICT", "GROUPS", "AGE"):
         table.add_column(heading, overflow="fold")
     for run in runs:
-        metadata, status = run["metadata"], run.get("status") or {}
+        metadata, status = run["metadata"], status_of(run)
         age = seconds_between(metadata.get("creationTimestamp"), now)
         progress = status.get("progress")
         words = (

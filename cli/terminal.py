@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from typing import NoReturn, TextIO
 
 from rich.console import Console
 
@@ -20,11 +21,19 @@ def stderr(*, no_color: bool) -> Console:
     return _console(sys.stderr, no_color=no_color)
 
 
-def _console(stream: object, *, no_color: bool) -> Console:
-    assert isinstance(stream, io.TextIOWrapper | io.StringIO)  # noqa: S101 - what Python and tests put there
+class _Console(Console):
+    """A console that leaves it to `cli.main` what it means that the reader has gone."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        """Raise again the BrokenPipeError that is being handled."""
+        self.quiet = True
+        raise
+
+
+def _console(stream: TextIO, *, no_color: bool) -> Console:
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(encoding="utf-8", errors="replace")  # names are UTF-8, whatever the locale
-    return Console(
+    return _Console(
         file=stream,
         no_color=no_color or None,
         width=None if stream.isatty() else UNBROKEN,

@@ -21,6 +21,7 @@ from sync_hooks.api.request import Request
 from sync_hooks.api.sync import Answer, Observed, Reads, Result, Unreadable
 from sync_hooks.api.time import rfc3339
 from sync_hooks.measurements import answering, sampling
+from sync_hooks.measurements.doubts import doubts
 from sync_hooks.measurements.page import widen
 from sync_hooks.measurements.pods import NotThere
 from sync_hooks.measurements.reading import nothing_in, read_page, rotated
@@ -38,6 +39,10 @@ FOUND = (
     "transport",
     "socket_fallback",
     "ranks",
+    "ranks_on_first_host",
+    "several_hosts",
+    "ranks_apart",
+    "doubts",
     "notes",
     "rows_seen",
     "start_time",
@@ -147,13 +152,13 @@ def _without_logs(sample: Sample, job: JobState, problem: NotThere | Unreadable)
 def _complete(sample: Sample, job: JobState, reading: BandwidthReading, note: str) -> Answer:
     """End with what the log held."""
     rows = rows_seen(reading)
-    sample = sample.having(**shown(reading, _wanted(sample)))
+    sample = sample.having(**shown(reading, _wanted(sample)), doubts=list(doubts(reading, _wanted(sample))) or None)
     if note and rows:
         sample = sample.having(notes=[*(sample.status.notes or ()), note])
     if job.phase != SUCCEEDED:
         return _end(sample, job, answering.JOB_FAILED, f"the Job failed; {rows} rows were read")
     if not rows:
-        return _end(sample, job, answering.NO_DATA, note or nothing_in(reading))
+        return _end(sample, job, answering.NO_DATA, note or nothing_in(reading, _wanted(sample)))
     return _end(sample, job, answering.JOB_SUCCEEDED, f"{rows} rows of {len(reading.sizes or ())} sizes were read")
 
 

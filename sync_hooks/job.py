@@ -19,14 +19,14 @@ from sync_hooks.api.request import TRAIN_JOB, Request, TrainJobChild
 from sync_hooks.api.status import read_status
 from sync_hooks.api.sync import Answer, GetObject, ListNodes, ListPods, Observed, Read, Reads, Unreadable
 from sync_hooks.api.time import rfc3339
-from sync_hooks.execution.answers import UNREADABLE_RESYNC_SECONDS, keep
+from sync_hooks.execution.answers import keep
 from sync_hooks.execution.blame import WORKLOAD_FAILED
-from sync_hooks.execution.job_answer import enter, fail
+from sync_hooks.execution.job_answer import enter, fail, keep_trying
 from sync_hooks.execution.job_launch import WORKLOAD_DELETED, launch
 from sync_hooks.execution.job_restart import begin_restart, go_on, is_restarting, may_restart
 from sync_hooks.execution.job_settle import settle
 from sync_hooks.execution.job_teardown import tear_down
-from sync_hooks.execution.job_watch import hold_back, note_places, watch
+from sync_hooks.execution.job_watch import hold_back, note_places, watch, watch_blind
 from sync_hooks.execution.phase import FAILED as PHASE_FAILED
 from sync_hooks.execution.phase import (
     JOBSET_VERSION,
@@ -89,7 +89,7 @@ def _follow(
     if any(read not in observed for read in wanted):
         return Reads(wanted)
     if isinstance(observed[jobset], Unreadable):
-        return keep(request, UNREADABLE_RESYNC_SECONDS)
+        return keep_trying(request, status, observed[jobset].reason, now)
     if not belongs(observed[jobset], train_job):
         waiting = Workload(PENDING, "WorkloadTerminating", "an earlier JobSet of this name is being removed")
         return hold_back(request, spec, status, waiting, now)
@@ -107,8 +107,9 @@ def _watch(
     wanted: tuple[Read, ...] = (jobset, pods, ListNodes())
     if any(read not in observed for read in wanted):
         return Reads(wanted)
-    if isinstance(observed[jobset], Unreadable) or isinstance(observed[pods], Unreadable):
-        return keep(request, UNREADABLE_RESYNC_SECONDS)
+    for found in (observed[jobset], observed[pods]):
+        if isinstance(found, Unreadable):
+            return watch_blind(request, spec, status, found.reason, now)
     return watch(request, spec, status, own_pods(observed[pods], observed[jobset]), observed[ListNodes()], now)
 
 
@@ -137,8 +138,8 @@ def _end(
     update = {"workload_phase": workload.phase, "workload_end_time": workload.ended or rfc3339(now), "waiting": None}
     new = status.model_copy(update=update)
     text = f"{workload.reason}: {workload.message}"
-    if workload.phase == PHASE_FAILED and may_restart(request, spec, new):
-        return begin_restart(request, spec, new, text, now)
+    if workload.phase == PHASE_FAILED and may_restart(spec, new):
+        return begin_restart(request, new, text, now)
     if workload.phase == PHASE_FAILED:
         return settle(request, spec, enter(new, FAILED, WORKLOAD_FAILED, text, now), observed, now)
     return settle(request, spec, enter(new, SUCCEEDED, "WorkloadCompleted", workload.message, now), observed, now)

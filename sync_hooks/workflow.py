@@ -66,7 +66,7 @@ def _follow(request: Request, status: WorkflowStatus, plan: Plan, observed: Obse
     status = show_progress(request, remember(status, states), plan, iteration, states, now)
     if all(done(state, plan) for state in states):
         return close_iteration(request, status, iteration, states, observed, now)
-    return launch(request, status, plan, iteration, states, lost.waiting, observed, now)
+    return launch(request, status, plan, iteration, states, lost, observed, now)
 
 
 def _missing_once(request: Request, plan: Plan) -> tuple[dict[str, Any], ...]:

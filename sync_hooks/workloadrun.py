@@ -33,7 +33,7 @@ from sync_hooks.api.workflow import WorkflowStatus
 from sync_hooks.api.workloadrun import WorkflowReference, WorkloadRunStatus
 from sync_hooks.execution.answers import UNREADABLE_RESYNC_SECONDS, first, keep, stubs, transitions
 from sync_hooks.execution.unseen import GivenUp, look_for
-from sync_hooks.execution.waiting import CHILD_GIVE_UP_SECONDS, next_look, wait, wait_within
+from sync_hooks.execution.waiting import CHILD_GIVE_UP_SECONDS, next_look, unread, wait, wait_within
 from sync_hooks.execution.workflow_answer import nothing_known
 from sync_hooks.report.verdict import MOST_REASONS, judge
 
@@ -122,7 +122,8 @@ def _launch(request: Request, status: WorkloadRunStatus, observed: Observed, now
         return Reads((other,))
     workflow = observed[other]
     if isinstance(workflow, Unreadable):
-        return keep(request, UNREADABLE_RESYNC_SECONDS)
+        waiting = unread(status.waiting, workflow.reason, now)
+        return _answer(request, status, _in_progress(status, waiting, now), (), UNREADABLE_RESYNC_SECONDS)
     if workflow is None and status.workflow_ref is not None:
         return _fail(request, status, "WorkflowDeleted", "the Workflow was deleted while the run was under way", now)
     if workflow is None:

@@ -15,13 +15,12 @@ from typing import Any
 import msgspec
 
 from sync_hooks import bandwidth, goodput, job, workflow, workloadrun
-from sync_hooks.api.conditions import FAILED, INVALID_SPEC, set_exclusive
+from sync_hooks.api.conditions import INVALID_SPEC
 from sync_hooks.api.observed import LiveObject
 from sync_hooks.api.request import Request, decode
-from sync_hooks.api.status import read_status
 from sync_hooks.api.sync import Answer, Busy, Event, Observed, Read, Reads, Result, Unreadable
-from sync_hooks.api.workflow import WorkflowStatus
 from sync_hooks.execution.answers import is_current, keep_live, own_read
+from sync_hooks.execution.refusal import refused
 
 MOST_ROUNDS = 6  # a hook asks, looks and asks again; more means it never ends
 
@@ -65,7 +64,7 @@ def answer(controller: str, hook: str, body: bytes, read: Reader, now: datetime)
     try:
         request = _with_status(decode(body))
     except msgspec.ValidationError as error:
-        return _refuse(body, str(error), now)
+        return _refuse(body, str(error), read, now)
     if request.parent.kind != PARENTS[controller]:
         return HookResponse(400, _text(f"the parent of {controller} is a {PARENTS[controller]}"))
     result = _ask(function, request, read, now)
@@ -131,16 +130,30 @@ def _may_leave(child: Mapping[str, Any], declared: frozenset[str], own: str) -> 
     return known and child.get("metadata", {}).get("namespace", own) == own
 
 
-def _refuse(body: bytes, reason: str, now: datetime) -> HookResponse:
+def _refuse(body: bytes, reason: str, read: Reader, now: datetime) -> HookResponse:
     """Answer a request whose objects have shapes that the API server should not have let in: keep all, say why."""
-    raw = msgspec.json.decode(body)
-    request = _map(raw)
+    request = _map(msgspec.json.decode(body))
+    parent = _map(request.get("parent"))
+    status = _status_now(parent, read)
+    if isinstance(status, Unreadable):
+        busy = Busy(f"the parent cannot be read: {status.reason}")
+        return HookResponse(429, _text(busy.reason), busy.retry_after)
     children = (child for objects in _maps(request.get("children")) for child in _maps(objects))
     kept = [stub for child in children if (stub := _raw_stub(child))]
-    old = read_status(WorkflowStatus, _map(request.get("parent")).get("status")).conditions or ()
-    conditions = set_exclusive(old, FAILED, "InvalidObject", f"the object cannot be understood: {reason}", now)
-    status = {"conditions": [condition.to_dict() for condition in conditions]}
-    return HookResponse(200, msgspec.json.encode({"status": status, "children": kept}))
+    written = refused(str(parent.get("kind")), status, reason, now)
+    return HookResponse(200, msgspec.json.encode({"status": written, "children": kept}))
+
+
+def _status_now(parent: Mapping[str, Any], read: Reader) -> Any:
+    """Return the live status of a parent, whatever it is; the request's, where it is the parent that is broken."""
+    try:
+        known = msgspec.convert(parent, LiveObject)
+    except msgspec.ValidationError:
+        return parent.get("status")
+    live = read(own_read(known))
+    if isinstance(live, Unreadable):
+        return live
+    return live.status if live and live.metadata.uid == known.metadata.uid else known.status
 
 
 def _map(value: Any) -> dict[str, Any]:

@@ -85,6 +85,8 @@ class Director:
         self._store = store
         self._clock = clock
         self._scenario = scenario
+        self.applied: set[int] = set()
+        """Places of the scenario's rules that any workload has met."""
         self._rules: dict[str, Rule] = {}
         self._runs: dict[str, Run] = {}
         self._held: dict[str, float] = {}
@@ -167,7 +169,7 @@ class Director:
         allocatable = (self._store.get(CORE, "Node", "", nodes[0]).obj.get("status") or {}).get("allocatable") or {}
         workload = Workload(
             test=(bandwidth or {}).get("testType", "all_reduce"),
-            ranks=len(nodes) * max(1, whole_units(allocatable.get("nvidia.com/gpu"))),
+            ranks=spec.get("ranks") or len(nodes) * max(1, whole_units(allocatable.get("nvidia.com/gpu"))),
             nodes=nodes,
             network="Libfabric" if EFA in allocatable else "IB",
         )
@@ -215,7 +217,11 @@ class Director:
             return Rule()
         job = job_of(self._store, train_job)
         nodes = group_nodes(self._store, train_job, job)
-        return self._scenario.rule(nodes, iteration_of(train_job, job), attempt_of(train_job))
+        number = self._scenario.number(nodes, iteration_of(train_job, job), attempt_of(train_job))
+        if number is None:
+            return Rule()
+        self.applied.add(number)
+        return self._scenario.rules[number]
 
 
 def _with_victim(run: Run, pods: Sequence[Entry], targets: frozenset[str]) -> Run:

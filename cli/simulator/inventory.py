@@ -13,17 +13,13 @@ import msgspec
 import yaml
 
 from cli.simulator.entry import Object
+from cli.simulator.node import InventoryError, node_of
 from sync_hooks.api.quantity import whole_units
 
 SHORTHAND = re.compile(r"(?P<platform>[a-z0-9]+)/(?P<architecture>[a-z0-9]+)x(?P<count>\d+)")
 LOOKS_LIKE_SHORTHAND = re.compile(r"[A-Za-z0-9_-]*/[A-Za-z0-9_-]*[xX]\d+")
 MOST_NODES = 100_000
 GPU = "nvidia.com/gpu"
-KEPT_METADATA = ("name", "labels", "annotations")
-
-
-class InventoryError(Exception):
-    """The nodes cannot be read or made; the text is one line."""
 
 
 def load(text: str) -> tuple[Object, ...]:
@@ -48,7 +44,7 @@ def parse(content: bytes) -> tuple[Object, ...]:
         for item in _items(document):
             if item.get("kind") != "Node":
                 raise InventoryError(f"expected Node objects, found kind {item.get('kind')!r}")
-            nodes.append(_node(item))
+            nodes.append(node_of(item))
     if not any(_has_gpus(node) for node in nodes):
         raise InventoryError(f"no GPU node among {len(nodes)} nodes (label nvidia.com/gpu.present=true or {GPU})")
     if len({node["metadata"]["name"] for node in nodes}) < len(nodes):
@@ -146,6 +142,8 @@ def _documents(content: bytes) -> list[Any]:
         raise InventoryError(f"not JSON: {error}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise InventoryError(f"not YAML: {' '.join(str(error).split())}") from error
+    except RecursionError as error:
+        raise InventoryError("nested too deeply") from error
 
 
 def _items(document: Any) -> Iterator[Object]:
@@ -156,15 +154,6 @@ def _items(document: Any) -> Iterator[Object]:
         if not isinstance(item, dict):
             raise InventoryError("an item of the list is not a Kubernetes object")
         yield item
-
-
-def _node(item: Object) -> Object:
-    metadata = item.get("metadata")
-    if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
-        raise InventoryError("a node has no metadata.name")
-    kept = {name: metadata[name] for name in KEPT_METADATA if metadata.get(name)}
-    body = {name: item[name] for name in ("spec", "status") if isinstance(item.get(name), dict)}
-    return {"apiVersion": "v1", "kind": "Node", "metadata": kept, **body}
 
 
 def _has_gpus(node: Object) -> bool:

@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from zlib import crc32
 
+from sync_hooks.measurements.collective import COLLECTIVES, Collective, bus_factor, collective
+
 SMALLEST_BYTES = 8
 LARGEST_BYTES = 16 << 30
 FLOAT_BYTES = 4
@@ -17,9 +19,6 @@ ITERATIONS = 100
 LOG_INTERVAL = 10  # iterations a line
 GLOBAL_BATCH = 256
 TFLOPS_PER_GPU = 412.0
-FACTORS = {"all_reduce": 2.0}
-"""Bus bandwidth over algorithm bandwidth, times n/(n-1); 1 for the other collectives."""
-REDUCING = frozenset({"", "all_reduce", "reduce", "reduce_scatter"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +31,11 @@ class Workload:
     network: str = "IB"
 
     @property
+    def collective(self) -> Collective:
+        """The collective that is tested. For an unknown one it is all_reduce: not what was asked for."""
+        return collective(self.test) or COLLECTIVES["allreduce"]
+
+    @property
     def speed(self) -> float:
         """A factor near 1 that is always the same for the same nodes."""
         return 1 + SPREAD * (crc32(",".join(self.nodes).encode()) % 2001 - 1000) / 1000
@@ -42,6 +46,7 @@ def nccl_table(workload: Workload) -> tuple[str, ...]:
     """Write the output of an nccl-tests program: sizes from 8 B to 16 GiB, doubled, without wrong values."""
     header = (
         f"{workload.nodes[0]}:4213:4213 [0] NCCL INFO Using network {workload.network}",
+        f"# Collective test starting: {workload.collective.name}_perf",
         f"# nThread 1 nGpus 1 minBytes {SMALLEST_BYTES} maxBytes {LARGEST_BYTES} step: 2(factor) "
         "warmup iters: 5 iters: 20 agg iters: 1 validation: 1 graph: 0",
         "#",
@@ -58,13 +63,13 @@ def nccl_table(workload: Workload) -> tuple[str, ...]:
 
 def _row(workload: Workload, size: int) -> tuple[str, float]:
     ranks = max(2, workload.ranks)
-    factor = FACTORS.get(workload.test, 1.0) * (ranks - 1) / ranks
+    factor = bus_factor(workload.collective, ranks)
     peak = PEAK_BUS_GB_PER_SECOND * workload.speed
     microseconds = LATENCY_MICROSECONDS + size * factor / (peak * 1e3)
     algorithm = size / microseconds / 1e3
     bus = algorithm * factor if workload.ranks > 1 else 0.0
     digits = 2 if microseconds < 100 else 1 if microseconds < 10_000 else 0
-    reduction = "sum" if workload.test in REDUCING else "none"
+    reduction = "sum" if workload.collective.reduces else "none"
     figures = f"{microseconds:>8.{digits}f} {algorithm:>7.2f} {bus:>7.2f} {0:>6}"
     return f"{size:>12} {size // FLOAT_BYTES:>13} {'float':>9} {reduction:>7} {-1:>7} {figures} {figures}", bus
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -60,8 +60,34 @@ class Scenario:
 
     def rule(self, nodes: Iterable[str], iteration: int, attempt: int) -> Rule:
         """Find the rule of a workload."""
+        number = self.number(nodes, iteration, attempt)
+        return Rule() if number is None else self.rules[number]
+
+    def number(self, nodes: Iterable[str], iteration: int, attempt: int) -> int | None:
+        """Find the place of a workload's rule; None where none matches."""
         group = frozenset(nodes)
-        return next((rule for rule in self.rules if rule.matches(group, iteration, attempt)), Rule())
+        matching = (number for number, rule in enumerate(self.rules) if rule.matches(group, iteration, attempt))
+        return next(matching, None)
+
+
+def unused_rules(scenario: Scenario, applied: Collection[int], nodes: Collection[str]) -> dict[str, str]:
+    """Return the rules that no workload met, by their place in the file, and what may be wrong with each.
+
+    A misspelt rule would let a run pass that it was written to fail. ``nodes`` are the names of all nodes.
+    """
+    return {
+        f"jobs[{number}]": _why_unused(rule, nodes)
+        for number, rule in enumerate(scenario.rules)
+        if number not in applied
+    }
+
+
+def _why_unused(rule: Rule, nodes: Collection[str]) -> str:
+    unknown = sorted(rule.nodes.difference(nodes))
+    if unknown and len(unknown) == len(rule.nodes):
+        more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+        return f"there is no node {cut(unknown[0])}{more}"
+    return "no Job that ran matches it, or an earlier rule came first"
 
 
 def load(path: Path) -> Scenario:

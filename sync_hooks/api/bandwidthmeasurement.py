@@ -31,7 +31,8 @@ class BandwidthMeasurementSpec(ApiModel):
     """Time between two log reads (default 60s). More than 2m is read as 2m: the end of a Job must be noticed while its
     pods still exist."""
     test_type: str | None = Field(default=None, max_length=63)
-    """Collective under test, for example all_reduce: only its tables count when a log holds several."""
+    """Collective under test, for example all_reduce: only its tables count. Of a test that is no known collective only
+    tables that bear its name count, and what programs other than nccl-tests print."""
     ranks: Annotated[Int32, Field(ge=1)] | None = None
     """GPU ranks of the group, to check measured bandwidths against the collective."""
 
@@ -92,6 +93,14 @@ class BandwidthReading(ApiModel):
     """Columns of the table at the cursor, as its header names them."""
     table_counts: Bool | None = None
     """Whether a row of the table at the cursor counted."""
+    begun: Bool | None = None
+    """Whether the log has shown how a table begins: its ranks, its name or its header."""
+    headless: Bool | None = None
+    """Whether a row counted before the log had shown how its table begins."""
+    open: Bool | None = None
+    """Whether rows of the table at the cursor count and its footer has not come."""
+    unended: Int32 | None = None
+    """Tables with rows that count that are not whole: another began before their footer, or lines of them were gone."""
     kind: str | None = None
     """Kind of the first table that counted, where no known testType chooses."""
     others: list[str] | None = None
@@ -100,6 +109,8 @@ class BandwidthReading(ApiModel):
     """Element types and reductions of the rows that count."""
     unread: Int32 | None = None
     """Lines that look like rows of the table but that the LogProfile's pattern does not match."""
+    unread_wrong: Int64 | None = None
+    """Wrong values that such rows report all the same."""
     unchecked: Int32 | None = None
     """Rows whose results the test did not check."""
     left_out: Int32 | None = None
@@ -111,9 +122,15 @@ class BandwidthReading(ApiModel):
     printed_average: Float | None = None
     """Average bus bandwidth by the test's own footer."""
     ranks: Int32 | None = None
-    """GPU ranks that the log lists."""
+    """GPU ranks that the log lists for the table at the cursor."""
+    fewest_ranks: Int32 | None = None
+    """Fewest GPU ranks that the log lists for a table with rows that count."""
     first_host: str | None = None
-    """Host of the first rank that the log lists."""
+    """Host of the first rank of the table at the cursor."""
+    first_host_ranks: Int32 | None = None
+    """Ranks of the table at the cursor on the host of its first one."""
+    apart: Bool | None = None
+    """Whether rank 0 was listed on more than one host: the tables are of programs that did not find each other."""
     several_hosts: Bool | None = None
     """Whether ranks or NCCL's own messages show more than one host; absent while the log says nothing."""
     networks: list[str] | None = None
@@ -140,7 +157,16 @@ class BandwidthMeasurementStatus(ApiModel):
     socket_fallback: Bool | None = None
     """NCCL's traffic between nodes went through TCP sockets; absent where the log does not say."""
     ranks: Int32 | None = None
-    """GPU ranks that the log lists."""
+    """GPU ranks that the log lists; of several tables that count, the fewest."""
+    ranks_on_first_host: Int32 | None = None
+    """How many of them run on the host of the first one."""
+    several_hosts: Bool | None = None
+    """Ranks, or NCCL by its own words, run on more than one host; absent where the log does not say."""
+    ranks_apart: Bool | None = None
+    """Rank 0 was listed on more than one host: programs that were to be one did not find each other."""
+    doubts: list[str] | None = None
+    """Why the figures may not stand for the whole test: rows that could not be read, a table without its end. With any
+    of them the run is not Passed."""
     notes: list[str] | None = None
     """What a reader of the numbers should know."""
     rows_seen: Int32 | None = None

@@ -85,7 +85,8 @@ class JobSpec(ApiModel):
     measurement_timeout: Duration | None = None
     """How long to wait for measurements after the workload has ended (default 5m)."""
     fabric_expected: Bool | None = None
-    """The platform has a fabric: falling back to sockets fails validation."""
+    """The platform has a fabric: falling back to sockets fails validation. False: the run says that there is none;
+    absent: nobody knows, and what went through sockets is not called measured."""
     dependencies: list[CoreObject] | None = None
     """Objects of this group alone: devices, storage, its own copy of the runtime."""
 
@@ -142,7 +143,9 @@ class JobStatus(ApiModel):
     figures: Figures | None = None
     """Key figures of the measurements."""
     unmeasured: list[str] | None = None
-    """Requested measurements that brought no data, each with the reason."""
+    """Requested measurements that brought no data or only a part of it, each with the reason."""
+    remarks: list[str] | None = None
+    """What is worth knowing of a group that passed, and changes nothing."""
     failed_nodes: list[FailedNode] | None = None
     """Nodes that are blamed."""
     attribution: str | None = Field(default=None, pattern="^(Node|Group|None)$")

@@ -63,6 +63,7 @@ class JobFacts(Facts, frozen=True):
     nodes: tuple[str, ...] = ()
     figures: dict[str, float] = {}
     unmeasured: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     failed_nodes: tuple[FailedNodeFacts, ...] = ()
     attribution: str = ""
     settled: bool = False

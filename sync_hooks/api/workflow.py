@@ -65,7 +65,7 @@ class WorkflowStatus(ApiModel):
     lost: str | None = None
     """Groups of the current iteration whose Job was deleted by somebody else, as ranges."""
     refused: dict[str, str] | None = None
-    """Groups of the current iteration whose Job's name belongs to somebody else, by group number: whose."""
+    """Groups of the current iteration whose Job cannot be made, as ranges: why."""
     retries: dict[str, Int32] | None = None
     """Retries seen in the current iteration, by group number."""
     iterations: list[IterationSummary] | None = None
@@ -73,7 +73,10 @@ class WorkflowStatus(ApiModel):
     results: Results | None = None
     """Measured values over all groups."""
     unmeasured: list[str] | None = None
-    """Requested measurements that brought no data, the first ones, each with the reason."""
+    """Requested measurements that brought no data or only a part of it, the first ones, each with the reason."""
+    remarks: list[str] | None = None
+    """What is worth knowing of groups that passed, the first ones: only when tried again, or over TCP sockets. They
+    change no verdict and stand among its reasons."""
     applied_overrides: list[AppliedOverride] | None = None
     """Overrides that matched, and what each changed."""
     warnings: list[str] | None = None

@@ -117,7 +117,7 @@ class BandwidthMeasurementTemplate(ApiModel):
     sample_interval: Duration | None = None
     """Time between two log reads (default 60s)."""
     test_type: str | None = None
-    """Collective under test, for example all_reduce: chooses the table when a log holds several."""
+    """Collective under test, for example all_reduce: only its tables count."""
 
 
 class WorkloadMetadata(ApiModel):
@@ -200,7 +200,8 @@ class WorkloadRunStatus(ApiModel):
     verdict: str | None = None
     """Passed, Failed or Incomplete; absent while the run is under way."""
     verdict_reasons: list[str] | None = None
-    """Why the verdict is what it is, the first ones."""
+    """Why the verdict is what it is, the first ones. Passed has reasons too where something is worth knowing: a group
+    that passed only when it was tried again, traffic over TCP sockets where the run says that there is no fabric."""
     workflow_ref: WorkflowReference | None = None
     """The underlying Workflow."""
     detected_gpu_architecture: str | None = Field(default=None, alias="detectedGPUArchitecture")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sync_hooks.api.observed import Node
+from sync_hooks.api.quantity import whole_units
 from sync_hooks.api.target import Target
 from sync_hooks.cluster import reasons
 from sync_hooks.cluster.selectors import carries_all, meets_all
@@ -64,6 +65,20 @@ def exclude(selection: Selection, judge: Callable[[Node], Reason | None]) -> Sel
     )
 
 
+def overlooked(target: Target, nodes: Iterable[Node], resource: str) -> tuple[str, ...]:
+    """Name the nodes that offer a resource and would be targeted if they had the label of a GPU node, sorted."""
+    if target.node_names:
+        return ()  # those that the target names are targeted with or without the label
+    unlabelled = (node for node in nodes if node.labels.get(LABEL_GPU_PRESENT) != "true")
+    return tuple(
+        sorted(
+            node.name
+            for node in unlabelled
+            if whole_units(node.status.allocatable.get(resource, "0")) and _not_asked_for(target, node) is None
+        )
+    )
+
+
 def targets_cordoned(target: Target) -> bool:
     """Tell whether the run is about cordoned nodes: the target then selects their taint."""
     return any(selector.key == TAINT_UNSCHEDULABLE for selector in target.taint_selectors or ())
@@ -88,9 +103,14 @@ def ambiguous_hostnames(nodes: Sequence[Node]) -> dict[str, Reason]:
 
 def _not_selected(target: Target, node: Node) -> Reason | None:
     """Return the first part of the target that the node does not meet, None where it meets all."""
-    labels = node.labels
-    if labels.get(LABEL_GPU_PRESENT) != "true":
+    if node.labels.get(LABEL_GPU_PRESENT) != "true":
         return reasons.missing_label(LABEL_GPU_PRESENT, "true")
+    return _not_asked_for(target, node)
+
+
+def _not_asked_for(target: Target, node: Node) -> Reason | None:
+    """Return the first of the target's own parts that the node does not meet, None where it meets all."""
+    labels = node.labels
     if any(labels.get(key) != value for key, value in (target.node_selector or {}).items()):
         return reasons.not_selected("nodeSelector")
     if not meets_all(labels, target.match_expressions or ()):

@@ -36,6 +36,16 @@ def too_few(offered: int, needed: int, what: str = "GPUs") -> str:
     return f"{offered} {what}, {needed} needed"
 
 
+def gpus_missing(offered: int, own: int) -> str:
+    """Say that the node does not offer all the GPUs that it has by its own capacity or label."""
+    return f"GPUs missing: {offered} of its {own} are allocatable"
+
+
+def lacks(what: str, offering: int, of: int) -> str:
+    """Say that the node offers none of what others of the run's nodes do."""
+    return f"lacks {what}, which {offering} of {of} nodes offer"
+
+
 def same_hostname(hostname: str, other: str) -> str:
     """Say that pods cannot be pinned to the node, because another one answers to the same label."""
     return f"label kubernetes.io/hostname={hostname} is also on node {other}"

@@ -1,13 +1,13 @@
 """Who is to blame for a failed workload, and what its log says.
 
-The first worker that failed names its node; else a host that mpirun names; else the workers that never started while
-others did; never the launcher's node. Where nobody can be named the whole group is failed, saying so. A pod that was
-preempted or evicted through the API blames nobody.
+The first worker that failed names its node, unless the launcher had failed before or all workers ended alike; else a
+host that mpirun names; else the workers that never started while others did; never the launcher's node. Where nobody
+can be named the whole group is failed, saying so. A pod that was preempted or evicted through the API blames nobody,
+nor does an image, a configuration or a command that no worker can be started with.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,8 +15,11 @@ from sync_hooks.api.job import FailureLog
 from sync_hooks.api.observed import ContainerStatus, Log, Pod
 from sync_hooks.api.results import FailedNode
 from sync_hooks.api.sync import ReadLog, Unreadable
+from sync_hooks.api.time import parse_rfc3339
 from sync_hooks.api.trainer import WORKER
-from sync_hooks.execution.phase import held_up, is_launcher, is_live
+from sync_hooks.execution.mpirun import named_by_mpirun
+from sync_hooks.execution.phase import is_launcher
+from sync_hooks.execution.unfailed import at_the_end, refused, stuck
 
 WORKLOAD_FAILED = "WorkloadFailed"
 TIMED_OUT = "JobTimedOut"
@@ -32,7 +35,8 @@ NOT_THE_NODES_FAULT = ("PreemptionByScheduler", "EvictionByEvictionAPI", "Deleti
 
 ANCESTOR_STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 
-MPI_HOST = re.compile(r"(?:on node|on host|connect to host|daemon on node|from host)\s+([A-Za-z0-9._-]+)")
+NO_COMMAND = (126, 127)  # a shell's words for a command that cannot be run, and for one that is not there
+ALIKE_SECONDS = 3  # peers of a failed rank need the network's time to notice; times are whole seconds of several clocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +50,14 @@ class Failure:
     finished_at: str
 
     @property
-    def order(self) -> tuple[bool, str]:
-        """Who failed first: causes before those that were only killed, then by time (RFC 3339 sorts as text).
+    def only_killed(self) -> bool:
+        """Somebody else ended it. Who was killed for its memory, or evicted by its node, is a cause."""
+        return self.exit_code in KILLED and self.reason != OUT_OF_MEMORY and not self.pod.status.reason
 
-        Who was killed for its memory, or evicted by its node, is a cause.
-        """
-        only_killed = self.exit_code in KILLED and self.reason != OUT_OF_MEMORY and not self.pod.status.reason
-        return only_killed, self.finished_at
+    @property
+    def order(self) -> tuple[bool, str]:
+        """Who failed first: causes before those that were only killed, then by time (RFC 3339 sorts as text)."""
+        return self.only_killed, self.finished_at
 
     @property
     def text(self) -> str:
@@ -114,17 +119,58 @@ def blame(
 
     ``tail`` is the end of the launcher's log, empty without one; ``hosts`` tells the node of each worker's host name.
     """
-    disturbed = [text for text in (_disturbance(pod) for pod in pods) if text]
-    if disturbed:
-        return Blame("None", (), disturbed[0])
-    workers = [failure for failure in failed if not is_launcher(failure.pod) and failure.pod.spec.node_name]
-    named = _first_to_fail(workers) or _named_by_mpirun({**{node: node for node in nodes}, **hosts}, tail)
-    named = named or _stuck(pods)
+    workers = _before_the_launcher(failed)
+    nobody = _disturbed(failed, pods) or _wrong_command(failed, workers, nodes) or refused(pods)
+    if nobody:
+        return Blame("None", (), nobody)
+    named = {} if _alike(workers, nodes) else _first_to_fail(workers)
+    named = named or named_by_mpirun({**{node: node for node in nodes}, **hosts}, tail) or stuck(pods)
     if named and (len(named) < len(nodes) or len(nodes) == 1):
         blamed = [FailedNode(name=name, reason=WORKLOAD_FAILED, message=text) for name, text in sorted(named.items())]
         return Blame("Node", tuple(blamed), blamed[0].message)
-    text = failed[0].text if failed else "no failed pod is left to tell which"
+    text = failed[0].text if failed else at_the_end(pods)
     return Blame("Group", (), f"the failure could not be attributed to one node: {text}")
+
+
+def _before_the_launcher(failed: Sequence[Failure]) -> list[Failure]:
+    """Leave out workers that died after the launcher: JobSet removes them then, or their sshd loses its peer."""
+    ends = [failure.finished_at for failure in failed if is_launcher(failure.pod) and failure.finished_at]
+    workers = [failure for failure in failed if not is_launcher(failure.pod) and failure.pod.spec.node_name]
+    return [failure for failure in workers if not ends or failure.finished_at <= min(ends)]
+
+
+def _disturbed(failed: Sequence[Failure], pods: Sequence[Pod]) -> str | None:
+    """Say which pod the cluster took away, unless another one had failed by itself before."""
+    own = [failure for failure in failed if not failure.only_killed and not _disturbance(failure.pod)]
+    first = min((failure.finished_at for failure in own if failure.finished_at), default="")
+    for pod in pods:
+        text = _disturbance(pod)
+        if text and not (first and first < disturbed_at(pod)):
+            return text
+    return None
+
+
+def _wrong_command(failed: Sequence[Failure], workers: Sequence[Failure], nodes: Sequence[str]) -> str | None:
+    """Say that the launcher could not run its command, before any worker failed, or none of the workers could."""
+    wrong = [failure for failure in failed if failure.exit_code in NO_COMMAND]
+    launcher = [failure for failure in wrong if is_launcher(failure.pod)]
+    if launcher and not workers:
+        return launcher[0].text
+    return wrong[0].text if _are_all([failure for failure in wrong if failure in workers], nodes) else None
+
+
+def _alike(workers: Sequence[Failure], nodes: Sequence[str]) -> bool:
+    """Tell whether all workers of a group ended with the same code at nearly the same time: who was first is chance."""
+    ends = [parse_rfc3339(failure.finished_at) for failure in workers]
+    known = [end for end in ends if end is not None]
+    if len(nodes) < 2 or len(known) < len(ends) or not _are_all(workers, nodes):
+        return False
+    same = len({failure.exit_code for failure in workers}) == 1
+    return same and (max(known) - min(known)).total_seconds() <= ALIKE_SECONDS
+
+
+def _are_all(workers: Sequence[Failure], nodes: Sequence[str]) -> bool:
+    return bool(workers) and {failure.pod.spec.node_name for failure in workers}.issuperset(nodes)
 
 
 def _first_to_fail(workers: Sequence[Failure]) -> dict[str, str]:
@@ -134,31 +180,16 @@ def _first_to_fail(workers: Sequence[Failure]) -> dict[str, str]:
     return {failure.pod.spec.node_name: failure.text for failure in workers if failure.order == first.order}
 
 
-def _stuck(pods: Sequence[Pod]) -> dict[str, str]:
-    """Name the nodes of workers that never started; where none did it is the image's fault, or the run's own."""
-    workers = [pod for pod in pods if not is_launcher(pod) and pod.spec.node_name]
-    texts = {pod.spec.node_name: text for pod in workers if (text := held_up(pod) or _not_started(pod))}
-    return texts if len(texts) < len({pod.spec.node_name for pod in workers}) else {}
-
-
-def _not_started(pod: Pod) -> str | None:
-    waiting = is_live(pod) and pod.status.phase == "Pending"
-    return f"pod {pod.name} on node {pod.spec.node_name} has not started" if waiting else None
-
-
-def _named_by_mpirun(places: Mapping[str, str], tail: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for line in tail.splitlines():
-        for host in MPI_HOST.findall(line):
-            node = places.get(host) or places.get(host.split(".")[0])
-            if node:
-                found.setdefault(node, f"mpirun: {line.strip()[:200]}")
-    return found
-
-
 def worker_hosts(jobset: str, nodes: Sequence[str]) -> dict[str, str]:
     """Tell the node of each worker by its host name, as JobSet makes it; ``nodes`` are in order of the workers."""
     return {f"{jobset}-{WORKER}-0-{index}": node for index, node in enumerate(nodes)}
+
+
+def disturbed_at(pod: Pod) -> str:
+    """Return when a pod was taken away or killed (RFC 3339), empty where nothing tells."""
+    moments = [item.last_transition_time for item in pod.status.conditions if item.type == "DisruptionTarget"]
+    failure = _failure(pod)
+    return next(filter(None, moments), None) or (failure.finished_at if failure else "")
 
 
 def _disturbance(pod: Pod) -> str | None:

@@ -10,17 +10,19 @@ from sync_hooks.api.model import Condition
 from sync_hooks.api.results import Coverage
 from sync_hooks.execution.answers import first
 from sync_hooks.planning.plan import Plan
-from sync_hooks.report.iteration import GroupResult, IterationResult
+from sync_hooks.report.iteration import RANKS_APART, GroupResult, IterationResult
 from sync_hooks.report.nodes import GONE, NodeVerdicts
 
 MOST_NAMED = 10  # groups named in a message, unmeasured groups in the status
 
 VALIDATION_ORDER = (  # the first reason found names the condition
+    RANKS_APART,
     "WrongResults",
     "SocketFallback",
     "ThresholdViolated",
     "InvalidThresholdExpression",
     "UnknownThresholdKey",
+    "MeasurementIncomplete",
     "MeasurementTimeout",
 )
 
@@ -66,11 +68,11 @@ def _ended(
 
 
 def _listed(found: Sequence[tuple[int, GroupResult, str]], plan: Plan) -> str:
-    named = (
-        f"group {group.group}" + (f" in iteration {iteration}" if plan.iterations > 1 else "") + f": {text}"
-        for iteration, group, text in found
-    )
-    return "; ".join(first(named, MOST_NAMED))
+    return "; ".join(first((_named(*item, plan) for item in found), MOST_NAMED))
+
+
+def _named(iteration: int, group: GroupResult, text: str, plan: Plan) -> str:
+    return f"group {group.group}" + (f" in iteration {iteration}" if plan.iterations > 1 else "") + f": {text}"
 
 
 def coverage_of(plan: Plan, verdicts: NodeVerdicts) -> Coverage:
@@ -84,7 +86,7 @@ def coverage_of(plan: Plan, verdicts: NodeVerdicts) -> Coverage:
 
 
 def unmeasured_of(results: Sequence[IterationResult]) -> list[str]:
-    """Name the requested measurements that brought no data, group by group."""
+    """Name the requested measurements that brought no data or only a part of it, group by group."""
     texts = [
         f"group {outcome.group} in iteration {result.iteration}: {text}"
         for result in results
@@ -92,3 +94,19 @@ def unmeasured_of(results: Sequence[IterationResult]) -> list[str]:
         for text in outcome.unmeasured
     ]
     return first(texts, MOST_NAMED)
+
+
+def remarks_of(plan: Plan, results: Sequence[IterationResult]) -> list[str]:
+    """Say what is worth knowing of groups that ended well: what was remarked, and that it took another try."""
+    found = [
+        (result.iteration, outcome, text)
+        for result in results
+        for outcome in result.groups
+        if not outcome.failure and not outcome.validation
+        for text in (*_tried_again(outcome), *outcome.remarks)
+    ]
+    return first([_named(*remark, plan) for remark in found], MOST_NAMED)
+
+
+def _tried_again(outcome: GroupResult) -> tuple[str, ...]:
+    return (f"failed and passed only when tried again, on retry {outcome.retry}",) if outcome.retry else ()

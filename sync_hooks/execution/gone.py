@@ -1,6 +1,7 @@
 """Nodes that left while the run was under way: cordoned, not ready, or no longer there. They are excluded, not blamed.
 
-A cordon is somebody's decision. Only for a run that is about cordoned nodes it means nothing.
+A cordon is somebody's decision. Only for a run that is about cordoned nodes it means nothing, and it explains nothing
+that had failed before.
 """
 
 from __future__ import annotations
@@ -13,27 +14,39 @@ import msgspec
 from sync_hooks.api.job import JobSpec
 from sync_hooks.api.observed import Node, Pod
 from sync_hooks.api.results import FailedNode
-from sync_hooks.api.sync import GetObject, Observed, Unreadable
+from sync_hooks.api.sync import GetObject, ListNodes, Observed, Unreadable
 from sync_hooks.cluster.nodes import TAINT_UNSCHEDULABLE
-from sync_hooks.execution.blame import KILLED, exit_codes
+from sync_hooks.execution.blame import KILLED, disturbed_at, exit_codes, failures
 from sync_hooks.execution.phase import is_launcher
+from sync_hooks.execution.snapshot import pick
 from sync_hooks.report.nodes import DRAINED, NODE_LOST, NODE_NOT_READY
 
-MOST_NODE_READS = 64  # of larger groups the first nodes are looked at
+MOST_NODE_READS = 64  # one read a node; for larger groups one list of all nodes costs less
+SNAPSHOT_SECONDS = 10  # a cordon of a moment ago shall be seen, and groups that fail together share the list
 
+NodeRead = GetObject | ListNodes
 Known = Mapping[str, Node | None]
 """Nodes by name; None for one that is not there."""
 
 
-def node_reads(names: Sequence[str]) -> tuple[GetObject, ...]:
-    """Return the reads that show nodes as they are now: a snapshot may be older than the cordon."""
-    return tuple(GetObject("v1", "Node", name) for name in names[:MOST_NODE_READS])
+def node_reads(names: Sequence[str]) -> tuple[NodeRead, ...]:
+    """Return the reads that show nodes as they are now: what a running workload is watched with may be too old."""
+    if len(names) > MOST_NODE_READS:
+        return (ListNodes(max_age=SNAPSHOT_SECONDS),)
+    return tuple(GetObject("v1", "Node", name) for name in names)
 
 
-def nodes_now(reads: Iterable[GetObject], observed: Observed) -> Known:
-    """Return the nodes that were read; unreadable ones are left out."""
-    live = {read.name: observed[read] for read in reads if not isinstance(observed[read], Unreadable)}
-    return {name: found and _node(name, found.spec, found.status) for name, found in live.items()}
+def nodes_now(names: Sequence[str], observed: Observed) -> Known:
+    """Return the nodes by name, as `node_reads` found them; unreadable ones are left out."""
+    known: dict[str, Node | None] = {}
+    for read in node_reads(names):
+        found = observed[read]
+        if isinstance(found, Unreadable):
+            continue
+        if isinstance(read, ListNodes):
+            return pick(found, names)
+        known[read.name] = found and _node(read.name, found.spec, found.status)
+    return known
 
 
 def _node(name: str, spec: Any, status: Any) -> Node:
@@ -60,7 +73,8 @@ def _gone(name: str, node: Node | None, *, wants_cordoned: bool) -> FailedNode |
 def taken_along(gone: Iterable[FailedNode], pods: Sequence[Pod]) -> tuple[FailedNode, ...]:
     """Of the nodes that went, return those that took the workload along.
 
-    Where a worker on the node failed by itself the node is blamed like any other, whatever was done to it afterwards.
+    Where a worker on the node failed by itself the node is blamed like any other, whatever was done to it afterwards;
+    where another one did before this node's pods were touched, that is the cause.
     """
     failed = {
         pod.spec.node_name
@@ -68,7 +82,21 @@ def taken_along(gone: Iterable[FailedNode], pods: Sequence[Pod]) -> tuple[Failed
         if not is_launcher(pod) and any(code and code not in KILLED for code in exit_codes(pod))
     }
     finished = {pod.spec.node_name for pod in pods if pod.status.phase == "Succeeded"}
-    return tuple(node for node in gone if node.reason != NODE_NOT_READY and node.name not in failed | finished)
+    went = [node for node in gone if node.reason != NODE_NOT_READY and node.name not in failed | finished]
+    first = _first_failure(pods, frozenset(node.name for node in went))
+    return tuple(node for node in went if not first or _touched(node.name, pods) <= first)
+
+
+def _first_failure(pods: Sequence[Pod], went: frozenset[str]) -> str:
+    """Return when the launcher, or a worker on a node that is still there, first failed by itself; empty for never."""
+    own = [item for item in failures(pods) if not item.only_killed and item.finished_at]
+    moments = [item.finished_at for item in own if is_launcher(item.pod) or item.pod.spec.node_name not in went]
+    return min(moments, default="")
+
+
+def _touched(node: str, pods: Sequence[Pod]) -> str:
+    """Return when the first pod on a node was taken away or killed, empty where that is not known: it may be gone."""
+    return min((disturbed_at(pod) for pod in pods if pod.spec.node_name == node and not is_launcher(pod)), default="")
 
 
 def tolerates_cordon(spec: JobSpec) -> bool:

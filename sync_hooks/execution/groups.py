@@ -19,6 +19,8 @@ from sync_hooks.report.nodes import GONE
 BAD = frozenset({FAILED, HARDWARE_FAILED, VALIDATION_FAILED})
 RETRIED = frozenset({WORKLOAD_FAILED, STALLED, CREATION_ERROR})  # not time-outs, lost nodes, or what somebody deleted
 
+LAUNCHING_STOPPED = "launching stopped"  # begins the text of groups that are not run because Jobs cannot be made
+
 
 class GroupState(msgspec.Struct, frozen=True, gc=False):
     """One group: its newest Job and what is known of it.
@@ -82,13 +84,14 @@ def group_states(
         if key and key.iteration == iteration and (key.group not in newest or newest[key.group][0] < key.retry):
             newest[key.group] = (key.retry, job)
     launched, lost = read_ranges(status.launched), read_ranges(status.lost)
-    retries, refused = status.retries or {}, status.refused or {}
+    retries = status.retries or {}
+    refused = {number: text for key, text in (status.refused or {}).items() for number in read_ranges(key)}
     states = []
     for number in range(len(plan.groups)):
         seen = retries.get(str(number), 0) if number in launched or str(number) in retries else -1
         found = newest.get(number)
         retry, newest_job = found if found else (max(seen, 0), None)
-        states.append(GroupState(number, seen, retry, newest_job, number in lost, refused.get(str(number), "")))
+        states.append(GroupState(number, seen, retry, newest_job, number in lost, refused.get(number, "")))
     return tuple(states)
 
 
@@ -120,7 +123,7 @@ def done(state: GroupState, plan: Plan) -> bool:
 
 def to_launch(plan: Plan, states: Sequence[GroupState], most: int) -> tuple[tuple[int, int], ...]:
     """Choose (group, retry) pairs to launch now: in plan order, within maxConcurrent, never on nodes in use."""
-    waiting = [state for state in states if _wants_job(state, plan)]
+    waiting = [state for state in states if wants_job(state, plan)]
     if not waiting:
         return ()
     occupying = [state for state in states if state.occupies]
@@ -135,7 +138,8 @@ def to_launch(plan: Plan, states: Sequence[GroupState], most: int) -> tuple[tupl
     return tuple(chosen)
 
 
-def _wants_job(state: GroupState, plan: Plan) -> bool:
+def wants_job(state: GroupState, plan: Plan) -> bool:
+    """Tell whether the group is to run and has no Job for it yet."""
     never = state.job is None and state.seen < 0 and not state.lost and not state.refused
     return never or state.retries_left(plan)
 

@@ -13,7 +13,7 @@ from sync_hooks.api.results import ExcludedNode
 from sync_hooks.api.sync import Answer, Observed
 from sync_hooks.api.workflow import IterationSummary, WorkflowStatus
 from sync_hooks.execution.children import node_config_maps, result_config_map
-from sync_hooks.execution.conclusion import conclude, coverage_of, unmeasured_of
+from sync_hooks.execution.conclusion import conclude, coverage_of, remarks_of, unmeasured_of
 from sync_hooks.execution.creation import NEXT_BATCH_SECONDS, create
 from sync_hooks.execution.groups import GroupState
 from sync_hooks.execution.plan_seen import MOST_EXCLUDED
@@ -116,6 +116,7 @@ def _ended(
         "excluded_nodes": _excluded(plan, verdicts) or None,
         "results": results_of(plan, results),
         "unmeasured": unmeasured_of(results) or None,
+        "remarks": remarks_of(plan, results) or None,
         "succeeded_nodes_ref": _reference(succeeded_nodes_name(uid), seen),
         "failed_nodes_ref": _reference(failed_nodes_name(uid), seen),
         "waiting": None,

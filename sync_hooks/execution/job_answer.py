@@ -12,7 +12,8 @@ from sync_hooks.api.names import ANNOTATION_GROUP_NODES
 from sync_hooks.api.request import Request
 from sync_hooks.api.status import read_status, write_status
 from sync_hooks.api.sync import Result
-from sync_hooks.execution.answers import stub, transitions
+from sync_hooks.execution.answers import UNREADABLE_RESYNC_SECONDS, stub, transitions
+from sync_hooks.execution.waiting import unread
 
 
 def enter(status: JobStatus, condition: str, reason: str, message: str, now: datetime) -> JobStatus:
@@ -25,6 +26,12 @@ def fail(request: Request, status: JobStatus, reason: str, message: str, now: da
     """End the Job as Failed; settling comes with the next sync."""
     ended = status.model_copy(update={"workload_phase": "Failed", "waiting": None})
     return answer(request, enter(ended, FAILED, reason, message, now), resync_after=1)
+
+
+def keep_trying(request: Request, status: JobStatus, problem: str, now: datetime) -> Result:
+    """Leave everything as it is, and say why: ``problem`` is what the cluster answers where it should be read."""
+    waiting = unread(status.waiting, problem, now)
+    return answer(request, status.model_copy(update={"waiting": waiting}), resync_after=UNREADABLE_RESYNC_SECONDS)
 
 
 def group_nodes(request: Request) -> list[str]:

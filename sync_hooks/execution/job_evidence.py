@@ -86,14 +86,14 @@ def _evidence(request: Request, status: JobStatus, observed: Observed) -> Eviden
     namespace = request.parent.metadata.namespace
     name = train_job_name(request.parent.metadata.name, status.attempt or 0)
     jobset, pods = GetObject(JOBSET_VERSION, "JobSet", name, namespace), ListPods(namespace, name, fresh=True)
-    nodes = node_reads(ran_on(request, status))
-    wanted: tuple[Read, ...] = (jobset, pods, *nodes)
+    names = ran_on(request, status)
+    wanted: tuple[Read, ...] = (jobset, pods, *node_reads(names))
     if any(read not in observed for read in wanted):
         return Reads(wanted)
     unreadable = next((observed[read].reason for read in wanted if isinstance(observed[read], Unreadable)), "")
     if isinstance(observed[jobset], Unreadable) or isinstance(observed[pods], Unreadable):
-        return Evidence(nodes=nodes_now(nodes, observed), unreadable=unreadable)
-    found = Evidence(own_pods(observed[pods], observed[jobset]), nodes_now(nodes, observed), unreadable=unreadable)
+        return Evidence(nodes=nodes_now(names, observed), unreadable=unreadable)
+    found = Evidence(own_pods(observed[pods], observed[jobset]), nodes_now(names, observed), unreadable=unreadable)
     return _with_log(found, observed)
 
 

@@ -21,9 +21,8 @@ from sync_hooks.api.request import (
 )
 from sync_hooks.api.sync import Answer, GetObject, ListPods, Observed, Read, Reads, Result, Unreadable
 from sync_hooks.api.trainer import TRAINER_VERSION, JsonObject
-from sync_hooks.execution.answers import UNREADABLE_RESYNC_SECONDS, keep
 from sync_hooks.execution.blame import CREATION_ERROR
-from sync_hooks.execution.job_answer import answer, enter, fail
+from sync_hooks.execution.job_answer import answer, enter, fail, keep_trying
 from sync_hooks.execution.job_dependencies import blocking, missing_dependencies
 from sync_hooks.execution.phase import JOBSET_VERSION, PENDING, is_live
 from sync_hooks.execution.unseen import GivenUp, look_for
@@ -44,8 +43,8 @@ def launch(request: Request, spec: JobSpec, status: JobStatus, observed: Observe
     wanted: tuple[Read, ...] = (train_job, jobset, *before)
     if any(read not in observed for read in wanted):
         return Reads(wanted)
-    if any(isinstance(observed[read], Unreadable) for read in wanted):
-        return keep(request, UNREADABLE_RESYNC_SECONDS)
+    if problem := next((observed[read].reason for read in wanted if isinstance(observed[read], Unreadable)), ""):
+        return keep_trying(request, status, problem, now)
     live = observed[train_job]
     if live is not None:
         return _taken(request, status, live, now)

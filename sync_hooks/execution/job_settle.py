@@ -65,7 +65,13 @@ def _measure(request: Request, spec: JobSpec, status: JobStatus, now: datetime) 
     succeeded = is_true(status.conditions or (), SUCCEEDED)
     judged = _judge(request, status, validate(spec, measured) if succeeded else None, now)
     figures = Figures.model_validate(dict(measured.figures)) if measured.figures else None
-    settled = {"figures": figures, "unmeasured": list(measured.unmeasured) or None, "settled": True, "waiting": None}
+    settled = {
+        "figures": figures,
+        "unmeasured": list(measured.unmeasured) or None,
+        "remarks": list(measured.remarks) or None,
+        "settled": True,
+        "waiting": None,
+    }
     return judged.model_copy(update=settled)
 
 
@@ -79,7 +85,7 @@ def _measured(request: Request, spec: JobSpec) -> Measured:
     parts = []
     if spec.bandwidth_measurement:
         child = request.of(BANDWIDTH_MEASUREMENT, MeasurementChild).get(bandwidth_name(name))
-        parts.append(read_bandwidth(child.status if child else None))
+        parts.append(read_bandwidth(child.status if child else None, spec))
     if spec.goodput_measurement:
         child = request.of(GOODPUT_MEASUREMENT, MeasurementChild).get(goodput_name(name))
         parts.append(read_goodput(child.status if child else None))

@@ -6,6 +6,7 @@ time does not count. A stall counts only if the measurement has been reading.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from sync_hooks.api.conditions import HARDWARE_FAILED, IN_PROGRESS, set_condition
@@ -21,13 +22,13 @@ from sync_hooks.api.sync import Answer, Result, Unreadable
 from sync_hooks.api.time import parse_rfc3339, rfc3339, seconds_between
 from sync_hooks.execution.blame import STALLED, TIMED_OUT
 from sync_hooks.execution.gone import gone_nodes
-from sync_hooks.execution.job_answer import answer, enter, fail, group_nodes
+from sync_hooks.execution.job_answer import answer, enter, fail, group_nodes, keep_trying
 from sync_hooks.execution.job_dependencies import missing_dependencies
 from sync_hooks.execution.job_health import HARDWARE_FAILURE, NODE_FAILED, failed_nodes, hardware_failed
-from sync_hooks.execution.job_restart import begin_restart, may_restart
+from sync_hooks.execution.job_restart import begin_restart, is_saved, may_restart
 from sync_hooks.execution.phase import FAILED, PENDING, RUNNING, Workload, is_launcher, is_live, under_way, worker_index
 from sync_hooks.execution.snapshot import pick
-from sync_hooks.execution.waiting import wait, waited
+from sync_hooks.execution.waiting import NOT_READ, READ_FAILING, wait, waited
 
 DEFAULT_TIMEOUT_SECONDS = 24 * 3600
 DEFAULT_SAMPLE_SECONDS = 60
@@ -77,7 +78,17 @@ def watch(
         return _unschedulable(request, spec, status, workload, nodes, now)
     if workload.phase == PENDING and status.workload_start_time is None:
         return _pending(request, spec, status, workload, now)
+    if isinstance(nodes, Unreadable) and spec.node_health_monitor is not None and workload.reason == "WorkloadRunning":
+        text = f"{workload.message}, and their nodes are not watched: {nodes.reason}"
+        workload = replace(workload, reason=READ_FAILING, message=text)
     return _running(request, spec, status, workload, now)
+
+
+def watch_blind(request: Request, spec: JobSpec, status: JobStatus, problem: str, now: datetime) -> Result:
+    """Follow a TrainJob whose pods cannot be read: a clock that runs goes on, none is started."""
+    if status.workload_start_time is None:
+        return keep_trying(request, status, problem, now)
+    return _running(request, spec, status, Workload(RUNNING, READ_FAILING, f"{NOT_READ}{problem}"), now)
 
 
 def _running(request: Request, spec: JobSpec, status: JobStatus, workload: Workload, now: datetime) -> Result:
@@ -91,8 +102,8 @@ def _running(request: Request, spec: JobSpec, status: JobStatus, workload: Workl
         return fail(request, _over(new, now), TIMED_OUT, text, now)
     if stall := _stall(request, spec, started, now):
         over = _over(new, now)
-        if may_restart(request, spec, over):
-            return begin_restart(request, spec, over, stall, now)
+        if may_restart(spec, over) and is_saved(request):
+            return begin_restart(request, over, stall, now)
         return fail(request, over, STALLED, stall, now)
     resync = min(RUNNING_POLL_SECONDS, left + 1)
     return answer(request, enter(new, IN_PROGRESS, "WorkloadRunning", workload.message, now), resync_after=resync)

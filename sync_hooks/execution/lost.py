@@ -5,8 +5,8 @@ A deleted Job is never made again: its group has failed and says nothing of its 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -18,7 +18,7 @@ from sync_hooks.api.trainer import TRAINER_VERSION
 from sync_hooks.api.workflow import WorkflowStatus
 from sync_hooks.execution.groups import GroupState
 from sync_hooks.execution.phase import JOBSET_VERSION, is_live
-from sync_hooks.execution.waiting import wait, wait_within
+from sync_hooks.execution.waiting import NOT_READ, READ_FAILING, wait, wait_within
 from sync_hooks.planning.plan import Plan
 
 PODS_GIVE_UP_SECONDS = 300  # a pod on a dead node must not hold the run for ever
@@ -31,6 +31,8 @@ class Lost:
 
     groups: frozenset[int] = frozenset()
     waiting: Waiting | None = None
+    unread: Waiting | None = None
+    """Of a Job that is not seen it is not known whether it is there."""
 
 
 def look_for_lost(
@@ -55,7 +57,16 @@ def look_for_lost(
     if wanted:
         return Reads(tuple(wanted))
     left = [number for number, reads in traces.items() if any(_is_left(observed[read]) for read in reads)]
-    return _judge(status, deleted, left, now)
+    return replace(_judge(status, deleted, left, now), unread=_unread(status, jobs.values(), observed, now))
+
+
+def _unread(status: WorkflowStatus, jobs: Iterable[GetObject], observed: Observed, now: datetime) -> Waiting | None:
+    for read in jobs:
+        found = observed[read]
+        if isinstance(found, Unreadable):
+            text = f"Job {read.name} is not seen, and {NOT_READ}{found.reason}"
+            return wait(status.waiting, READ_FAILING, text, now, f"Job/{read.name}")
+    return None
 
 
 def _judge(status: WorkflowStatus, deleted: dict[int, str], left: list[int], now: datetime) -> Lost:

@@ -17,13 +17,12 @@ from sync_hooks.api.request import Request
 from sync_hooks.api.results import Coverage
 from sync_hooks.api.sync import GetObject, ListKinds, ListNodes, Observed, Reads, Result, Unreadable
 from sync_hooks.api.workflow import WorkflowSpec, WorkflowStatus
-from sync_hooks.execution.answers import UNREADABLE_RESYNC_SECONDS, keep
 from sync_hooks.execution.children import identity, plan_config_map
 from sync_hooks.execution.plan_seen import MOST_EXCLUDED, plan_facts
 from sync_hooks.execution.preflight import check_namespace
 from sync_hooks.execution.unseen import GivenUp, look_for
 from sync_hooks.execution.waiting import next_look, wait_within
-from sync_hooks.execution.workflow_answer import Step, answer, fail, in_progress
+from sync_hooks.execution.workflow_answer import Step, answer, fail, in_progress, keep_trying
 from sync_hooks.planning.build import build
 from sync_hooks.planning.plan import Plan, Unplannable, encode, own_kinds
 
@@ -39,7 +38,7 @@ def make_plan(request: Request, status: WorkflowStatus, observed: Observed, now:
         return Reads((stored,))
     config_map = observed[stored]
     if isinstance(config_map, Unreadable):
-        return keep(request, UNREADABLE_RESYNC_SECONDS)
+        return keep_trying(request, status, config_map.reason, now)
     if config_map is not None:
         return _await_plan(request, status, config_map, observed, now)
     if status.plan is not None:
@@ -61,8 +60,10 @@ def _plan(request: Request, status: WorkflowStatus, observed: Observed, now: dat
     planned = _build(request, spec, nodes, observed)
     if isinstance(planned, Plan):
         planned = check_namespace(planned, request.parent.metadata, observed)
-    if isinstance(planned, Reads | Result):
+    if isinstance(planned, Reads):
         return planned
+    if isinstance(planned, Unreadable):
+        return keep_trying(request, status, planned.reason, now)
     if isinstance(planned, Unplannable):
         return _give_up(request, status, planned, now)
     return _store(request, status, planned, observed, now)
@@ -74,15 +75,16 @@ def _first_errors(error: ValidationError) -> str:
 
 def _build(
     request: Request, spec: WorkflowSpec, nodes: tuple[Node, ...], observed: Observed
-) -> Plan | Unplannable | Reads | Result:
+) -> Plan | Unplannable | Reads | Unreadable:
     """Plan; where Jobs bring objects of their own, once more without the kinds that the cluster does not serve."""
     planned = build(identity(request.parent), spec, nodes)
     wanted = own_kinds(planned) if isinstance(planned, Plan) else ()
     reads = tuple(ListKinds(api_version) for api_version in sorted({api_version for api_version, _ in wanted}))
     if any(read not in observed for read in reads):
         return Reads(reads)
-    if any(isinstance(observed[read], Unreadable) for read in reads):
-        return keep(request, UNREADABLE_RESYNC_SECONDS)
+    for found in (observed[read] for read in reads):
+        if isinstance(found, Unreadable):
+            return found
     absent = [(version, kind) for version, kind in wanted if kind not in observed[ListKinds(version)]]
     return build(identity(request.parent), spec, nodes, absent) if absent else planned
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sync_hooks.api.conditions import FAILED, HARDWARE_FAILED, VALIDATION_FAILED, find
 from sync_hooks.api.request import JobChild
-from sync_hooks.execution.groups import GroupState
+from sync_hooks.execution.groups import LAUNCHING_STOPPED, GroupState
 from sync_hooks.report.iteration import GroupResult, IterationResult
 from sync_hooks.report.nodes import GONE
 
@@ -20,7 +20,8 @@ def _group_result(state: GroupState) -> GroupResult:
     if state.lost:
         return _without_job(state, "JobDeleted", "the Job was deleted while the run was under way")
     if state.job is None:
-        return _without_job(state, "JobNameCollision", state.refused)
+        stopped = state.refused.startswith(LAUNCHING_STOPPED)
+        return _without_job(state, "JobCreationError" if stopped else "JobNameCollision", state.refused)
     return _job_result(state, state.job)
 
 
@@ -45,6 +46,7 @@ def _job_result(state: GroupState, job: JobChild) -> GroupResult:
         nodes=job.status.nodes,
         figures=job.status.figures,
         unmeasured=job.status.unmeasured,
+        remarks=job.status.remarks,
         started=job.status.workload_start_time or "",
         ended=job.status.workload_end_time or "",
     )

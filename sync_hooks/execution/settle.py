@@ -15,24 +15,34 @@ from sync_hooks.api.goodputmeasurement import GoodputMeasurementStatus
 from sync_hooks.api.job import JobSpec
 from sync_hooks.api.model import Condition
 from sync_hooks.api.status import read_status
+from sync_hooks.execution.planned import planned
+from sync_hooks.measurements.ranks import ranks_apart
 from sync_hooks.measurements.thresholds import Violation, evaluate
+from sync_hooks.report.iteration import RANKS_APART
 
 VALID = "ThresholdsMet"
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What the measurements came to. ``pending`` names those not final, ``unmeasured`` says why there is no value."""
+    """What the measurements came to.
+
+    ``pending`` names those not final, ``unmeasured`` says why there is no value, or why those that there are may not
+    stand for the whole test: then ``doubtful`` has their keys. ``apart`` says that it was another test altogether.
+    """
 
     figures: Mapping[str, float] = field(default_factory=dict)
     pending: tuple[str, ...] = ()
     unmeasured: tuple[str, ...] = ()
+    doubtful: frozenset[str] = frozenset()
     wrong: str = ""
+    apart: str = ""
     fallback: str = ""
+    remarks: tuple[str, ...] = ()
 
 
-def read_bandwidth(raw: Any) -> Measured:
-    """Read what a BandwidthMeasurement found; ``raw`` is its status, None while it is not seen."""
+def read_bandwidth(raw: Any, spec: JobSpec) -> Measured:
+    """Read what a BandwidthMeasurement found of a Job; ``raw`` is its status, None while it is not seen."""
     status = read_status(BandwidthMeasurementStatus, raw)
     complete = _complete(status.conditions)
     if complete is None:
@@ -43,12 +53,34 @@ def read_bandwidth(raw: Any) -> Measured:
         "algBandwidthGBps": summary.peak_alg_bandwidth_g_bps if summary else None,
     }
     figures = {key: value for key, value in found.items() if value is not None}
+    job = planned(spec)
+    ranks = ranks_apart(status, job) if figures else None
+    doubts = [*(status.doubts or ()), *([ranks.message] if ranks and not ranks.certain else [])]
+    if not figures:
+        doubts = [f"{complete.reason}: {complete.message}"]
+    sockets = bool(status.socket_fallback) and job.nodes != 1
     return Measured(
         figures=figures,
-        unmeasured=() if figures else (f"bandwidth: {complete.reason}: {complete.message}",),
+        unmeasured=(*(f"bandwidth: {text}" for text in doubts), *_over_unknown_network(spec, sockets=sockets)),
+        doubtful=frozenset(figures if doubts else ()),
         wrong=f"the test counted {status.wrong_count} wrong values" if status.wrong_count else "",
-        fallback="NCCL fell back to sockets" if status.socket_fallback else "",
+        apart=ranks.message if ranks and ranks.certain else "",
+        fallback="NCCL fell back to sockets" if sockets and spec.fabric_expected else "",
+        remarks=_over_sockets(spec, sockets=sockets),
     )
+
+
+def _over_unknown_network(spec: JobSpec, *, sockets: bool) -> tuple[str, ...]:
+    """Say that sockets were used where nobody knows of a fabric: it may be there and have been missed."""
+    if not sockets or spec.fabric_expected is not None:
+        return ()
+    text = "NCCL used TCP sockets between nodes, and it is not known whether there is a fabric"
+    return (f"bandwidth: {text}; mlnxPerNode: 0 says that there is none",)
+
+
+def _over_sockets(spec: JobSpec, *, sockets: bool) -> tuple[str, ...]:
+    stated = sockets and spec.fabric_expected is False
+    return ("NCCL used TCP sockets between nodes; the run says that there is no fabric",) if stated else ()
 
 
 def read_goodput(raw: Any) -> Measured:
@@ -62,8 +94,11 @@ def read_goodput(raw: Any) -> Measured:
         "avgTFLOPsPerGPU": status.avg_tflops_per_gpu,
         "avgStepTimeSec": status.avg_step_time_sec,
     }
-    figures = {key: value for key, value in found.items() if value}
-    return Measured(figures=figures, unmeasured=() if figures else (f"goodput: {complete.reason}: {complete.message}",))
+    figures = {key: value for key, value in found.items() if value is not None}
+    missing = f"goodput: {complete.reason}: {complete.message}"
+    if figures:
+        missing = f"goodput: no ratio, for there was no time in which training could have run; {complete.message}"
+    return Measured(figures=figures, unmeasured=() if status.result is not None else (missing,))
 
 
 def _complete(conditions: list[Condition] | None) -> Condition | None:
@@ -77,8 +112,11 @@ def together(*parts: Measured) -> Measured:
         figures={key: value for part in parts for key, value in part.figures.items()},
         pending=tuple(name for part in parts for name in part.pending),
         unmeasured=tuple(text for part in parts for text in part.unmeasured),
+        doubtful=frozenset().union(*(part.doubtful for part in parts)),
         wrong=" ".join(part.wrong for part in parts if part.wrong),
+        apart=" ".join(part.apart for part in parts if part.apart),
         fallback=" ".join(part.fallback for part in parts if part.fallback),
+        remarks=tuple(text for part in parts for text in part.remarks),
     )
 
 
@@ -94,7 +132,8 @@ class Validation:
 
 def validate(spec: JobSpec, measured: Measured) -> Validation | None:
     """Judge a succeeded workload; None where nothing was required and nothing is wrong."""
-    problems = [*_results(spec, measured), *map(_violation, evaluate(spec.thresholds or {}, measured.figures))]
+    violations = evaluate(spec.thresholds or {}, measured.figures)
+    problems = [*_results(measured), *(_violation(violation, measured) for violation in violations)]
     if problems:
         reason = problems[0][0]
         blames = any(known in BLAMING for known, _ in problems)
@@ -107,13 +146,18 @@ def validate(spec: JobSpec, measured: Measured) -> Validation | None:
 BLAMING = frozenset({"WrongResults", "SocketFallback", "ThresholdViolated"})
 
 
-def _results(spec: JobSpec, measured: Measured) -> list[tuple[str, str]]:
-    found = [("WrongResults", measured.wrong)] if measured.wrong else []
-    if measured.fallback and spec.fabric_expected:
+def _results(measured: Measured) -> list[tuple[str, str]]:
+    found = [(RANKS_APART, measured.apart)] if measured.apart else []
+    if measured.wrong:
+        found.append(("WrongResults", measured.wrong))
+    if measured.fallback:
         found.append(("SocketFallback", f"{measured.fallback} on a platform with a fabric"))
     return found
 
 
-def _violation(violation: Violation) -> tuple[str, str]:
+def _violation(violation: Violation, measured: Measured) -> tuple[str, str]:
+    """Give a violation its reason; nobody is to blame for a figure that may not be the whole one."""
+    if violation.reason == "ThresholdViolated" and violation.key in measured.doubtful:
+        return "MeasurementIncomplete", f"{violation.message}, by a measurement that is not whole"
     reason = "MeasurementTimeout" if violation.reason == "Unmeasured" else violation.reason
     return reason, violation.message

@@ -16,6 +16,8 @@ CHILD_GIVE_UP_SECONDS = 300
 SECOND_LOOK_SECONDS = 30  # enough for a restarted controller to have looked at everything once
 FIRST_RESYNC_SECONDS = 2
 LONGEST_RESYNC_SECONDS = 60
+READ_FAILING = "ReadFailing"  # the cluster cannot be read: what is waited for is not known
+NOT_READ = "the cluster cannot be read: "
 OVERDUE = "Overdue"  # ends the reason of a wait whose limit has passed, until the second look
 
 
@@ -38,6 +40,17 @@ def wait_within(
         return waiting if waited(waiting, now) < SECOND_LOOK_SECONDS else None
     waiting = wait(old, reason, message, now, object_)
     return waiting if waited(waiting, now) <= limit else wait(None, f"{reason}{OVERDUE}", message, now, object_)
+
+
+def unread(old: Waiting | None, problem: str, now: datetime) -> Waiting:
+    """Say that the cluster cannot be read; ``problem`` is what it answers.
+
+    A wait under way keeps its reason and its stamp, so that a bound does not move when a read fails now and then.
+    """
+    if old is None or old.reason == READ_FAILING:
+        return wait(old, READ_FAILING, f"{NOT_READ}{problem}", now)
+    known, _, _ = old.message.partition(f"; {NOT_READ}")
+    return old.model_copy(update={"message": f"{known}; {NOT_READ}{problem}"})
 
 
 def waited(waiting: Waiting | None, now: datetime) -> float:

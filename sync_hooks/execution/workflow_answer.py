@@ -14,7 +14,10 @@ from sync_hooks.api.status import read_status, write_status
 from sync_hooks.api.sync import Result
 from sync_hooks.api.time import rfc3339
 from sync_hooks.api.workflow import WorkflowStatus
-from sync_hooks.execution.answers import stub, transitions
+from sync_hooks.execution.answers import UNREADABLE_RESYNC_SECONDS, stub, transitions
+from sync_hooks.execution.waiting import unread
+
+NEXT_STEP_SECONDS = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +56,17 @@ def under_way(status: WorkflowStatus, waiting: Waiting | None, now: datetime) ->
     return in_progress(status.model_copy(update={"waiting": waiting}), "JobRunning", text, now)
 
 
+def keep_trying(request: Request, status: WorkflowStatus, problem: str, now: datetime) -> Result:
+    """Leave everything as it is, and say why: ``problem`` is what the cluster answers where it should be read."""
+    waiting = unread(status.waiting, problem, now)
+    return answer(request, Step(status.model_copy(update={"waiting": waiting}), (), UNREADABLE_RESYNC_SECONDS))
+
+
 def fail(request: Request, status: WorkflowStatus, reason: str, message: str, now: datetime) -> Result:
-    """End the Workflow without node lists: nothing is known of any node that was not left out."""
+    """End the Workflow without node lists: nothing is known of any node that was not left out.
+
+    Its running Jobs go with the next sync, once the API has the verdict: an answer deletes before it is written down.
+    """
     conditions = set_exclusive(status.conditions or (), FAILED, reason, message, now)
     update = {
         "conditions": list(conditions),
@@ -62,7 +74,7 @@ def fail(request: Request, status: WorkflowStatus, reason: str, message: str, no
         "waiting": None,
         "completion_time": rfc3339(now),
     }
-    return answer(request, Step(status.model_copy(update=update)))
+    return answer(request, Step(status.model_copy(update=update), resync_after=NEXT_STEP_SECONDS))
 
 
 def nothing_known(coverage: Coverage | None) -> Coverage | None:

@@ -117,31 +117,46 @@ def _rows(columns: Columns, markers: Sequence[Hit]) -> list[tuple[int, Columns]]
 def _take_marker(reading: BandwidthReading, marker: Hit) -> BandwidthReading:
     header, name = marker.text("header"), marker.text("name")
     if header is not None:
-        return reading.model_copy(update={"columns": columns_of(header) or None, "table_counts": None})
+        return _new_table(reading, {"columns": columns_of(header) or None})
     if name is not None:
-        word = name.decode(errors="replace")[:64]
-        return reading.model_copy(update={"table": word, "columns": None, "table_counts": None})
+        return _new_table(reading, {"table": name.decode(errors="replace")[:64], "columns": None})
     if marker.text("over") is not None:
-        return reading.model_copy(update={"table": None, "table_counts": None})
+        return reading.model_copy(update={"table": None, "table_counts": None, "open": None})
     if marker.text("rank") is not None:
         return _take_rank(reading, marker)
     return _take_footer(reading, marker) if reading.table_counts else reading
 
 
+def _new_table(reading: BandwidthReading, update: dict[str, object]) -> BandwidthReading:
+    """Turn to another table; one that is still open never ends."""
+    unended = (reading.unended or 0) + bool(reading.open)
+    return reading.model_copy(
+        update={**update, "table_counts": None, "begun": True, "open": None, "unended": unended or None}
+    )
+
+
 def _take_rank(reading: BandwidthReading, marker: Hit) -> BandwidthReading:
     rank = min(marker.integer("rank") or 0, _MOST_RANKS)
     host = (marker.text("host") or b"").decode(errors="replace")[:253]
+    if rank == 0:  # every program lists its ranks from 0
+        apart = reading.apart or reading.first_host not in (None, host)
+        reading = reading.model_copy(
+            update={"ranks": None, "first_host": host, "first_host_ranks": None, "apart": apart or None}
+        )
     first = reading.first_host or host
     return reading.model_copy(
         update={
+            "begun": True,
             "ranks": max(reading.ranks or 0, rank + 1),
             "first_host": first,
+            "first_host_ranks": (reading.first_host_ranks or 0) + (host == first),
             "several_hosts": bool(reading.several_hosts) or host != first,
         }
     )
 
 
 def _take_footer(reading: BandwidthReading, marker: Hit) -> BandwidthReading:
+    reading = reading.model_copy(update={"open": None})
     wrong, average = marker.integer("wrong"), number_of(marker.text("average"))
     if wrong is not None:
         return reading.model_copy(update={"out_of_bounds": (reading.out_of_bounds or 0) + wrong})

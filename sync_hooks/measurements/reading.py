@@ -8,6 +8,7 @@ from datetime import datetime
 from sync_hooks.api.bandwidthmeasurement import BandwidthReading
 from sync_hooks.api.observed import Log
 from sync_hooks.api.time import seconds_between
+from sync_hooks.measurements.collective import collective
 from sync_hooks.measurements.nccl import consumable, read_table
 from sync_hooks.measurements.page import Window, advance, new_lines, widen
 from sync_hooks.measurements.profile import CompiledProfile
@@ -28,6 +29,8 @@ def read_page(
         return reading.model_copy(update={"cursor": wider}), replace(window, lines=b"", stuck=True)
     if page.truncated and not lines:
         lines = window.lines  # rather a row without its end than no progress
+    if window.gap and reading.open:  # a table that goes on behind the gap is not the whole of it
+        reading = reading.model_copy(update={"open": None, "unended": (reading.unended or 0) + 1})
     read = read_table(reading, lines, profile, wanted)
     gaps = (reading.gaps or 0) + window.gap
     return read.model_copy(update={"cursor": advance(reading.cursor, lines), "gaps": gaps or None}), window
@@ -49,10 +52,12 @@ def rotated(whole: BandwidthReading, before: BandwidthReading | None, started_at
     return ""
 
 
-def nothing_in(reading: BandwidthReading) -> str:
+def nothing_in(reading: BandwidthReading, wanted: Wanted) -> str:
     """Say why a log brought no rows that count."""
     if reading.others:
-        return f"the log holds no rows that count, only some of {', '.join(reading.others)}"
+        unknown = wanted.test is not None and collective(wanted.test) is None
+        why = f": {wanted.test} is no collective that is known" if unknown else ""
+        return f"the log holds no rows that count, only some of {', '.join(reading.others)}{why}"
     if reading.unread:
         return f"the log holds {reading.unread} rows, but none that could be read"
     return "the log holds no table"

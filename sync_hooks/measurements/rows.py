@@ -135,6 +135,23 @@ def wrong_values(row: Row, columns: Columns) -> int | None:
     return sum(known) if known else None
 
 
+def wrong_in(line: bytes, columns: Columns) -> int:
+    """Count the wrong values of a row that gives no bandwidth; 0 where its columns are not all there.
+
+    Words that are no numbers may stand among them, but in no placement more than one, and not as a count.
+    """
+    head = _HEAD.search(line)
+    names, words = metric_names(columns), line[head.end() :].split() if head else []
+    words = words[1:] if words and _REDUCTION.match(words[0]) else words
+    words = words[1:] if _root(words, columns) is not None else words
+    words = words[: len(names)] if "timestamp" in columns else words
+    damaged = sum(not METRIC.match(word) for word in words)
+    if len(words) != len(names) or damaged > sum(name in _WRONG for name in names):
+        return 0
+    named = zip(names, words, strict=True)
+    return sum(_wrong(name, word) or 0 for name, word in named if name in _WRONG and METRIC.match(word))
+
+
 def _wrong(name: str, text: bytes) -> int | None:
     if text == b"N/A":
         return None

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sync_hooks.api.bandwidthmeasurement import BandwidthReading, BandwidthResult, BandwidthSummary, SizeSums
-from sync_hooks.measurements.collective import Collective, bus_factor, collective
+from sync_hooks.measurements.doubts import factor_note
 from sync_hooks.measurements.network import fell_back
 from sync_hooks.measurements.tally import MOST_SIZES, Wanted
 
 _DIGITS = 4  # of a mean; printed values have two
-_FACTOR_TOLERANCE = 0.02  # of busbw / algbw, both printed with two decimals
-_EXACT_ENOUGH_GBPS = 1.0  # below it two decimals are too few to compare
 
 
 def shown(reading: BandwidthReading, wanted: Wanted) -> dict[str, object]:
@@ -24,7 +22,10 @@ def shown(reading: BandwidthReading, wanted: Wanted) -> dict[str, object]:
         "wrong_count": wrong_count(reading),
         "transport": networks or None,
         "socket_fallback": fell_back(reading),
-        "ranks": reading.ranks,
+        "ranks": reading.fewest_ranks or reading.ranks,
+        "ranks_on_first_host": reading.first_host_ranks,
+        "several_hosts": reading.several_hosts,
+        "ranks_apart": reading.apart,
         "notes": list(_notes(reading, wanted)) or None,
         "rows_seen": rows_seen(reading) or None,
     }
@@ -38,8 +39,9 @@ def rows_seen(reading: BandwidthReading | None) -> int:
 def wrong_count(reading: BandwidthReading) -> int | None:
     """Return the wrong values of all rows, else what the footers say; None where nothing was checked."""
     counts = [item.wrong for item in reading.sizes or () if item.wrong is not None]
-    if sum(counts) or reading.out_of_bounds:
-        return sum(counts) or reading.out_of_bounds
+    counted = sum(counts) + (reading.unread_wrong or 0)
+    if counted or reading.out_of_bounds:
+        return counted or reading.out_of_bounds
     return 0 if counts else None  # a footer says 0 also where nothing was checked
 
 
@@ -82,20 +84,8 @@ def _notes(reading: BandwidthReading, wanted: Wanted) -> Iterator[str]:
         yield f"{reading.left_out} rows of sizes beyond the first {MOST_SIZES} are left out"
     if len(reading.data_types or ()) > 1:
         yield f"rows of several types are averaged: {', '.join(reading.data_types or ())}"
-    if wanted.ranks and reading.ranks and reading.ranks != wanted.ranks:
-        yield f"the log lists {reading.ranks} ranks, {wanted.ranks} were to run"
-    item = collective(wanted.test or reading.table or (reading.kind or "").split(" ")[0])
-    yield from _factor_note(reading.sizes or [], item, wanted.ranks)
-
-
-def _factor_note(sizes: Sequence[SizeSums], item: Collective | None, ranks: int | None) -> Iterator[str]:
-    """Compare bus and algorithm bandwidth of the largest size with what the collective and its ranks make of it."""
-    largest = max(sizes, key=lambda known: known.size_bytes, default=None)
-    if largest is None or item is None or not ranks or largest.alg / largest.rows < _EXACT_ENOUGH_GBPS:
-        return
-    printed, expected = largest.bus / largest.alg, bus_factor(item, ranks)
-    if abs(printed - expected) > _FACTOR_TOLERANCE * max(expected, 1):
-        yield (
-            f"bus bandwidth is {printed:.3f} times algorithm bandwidth at {largest.size_bytes} bytes; "
-            f"{item.name} over {ranks} ranks makes it {expected:.3f}"
-        )
+    listed = reading.fewest_ranks or reading.ranks
+    if wanted.ranks and listed and listed != wanted.ranks:
+        yield f"the log lists {listed} ranks, {wanted.ranks} were to run"
+    if text := factor_note(reading, wanted, wanted.ranks):
+        yield text

@@ -20,6 +20,7 @@ from sync_hooks.measurements.rows import (
     is_whole,
     metric_names,
     row_of,
+    wrong_in,
     wrong_values,
 )
 
@@ -48,8 +49,10 @@ def take_row(reading: BandwidthReading, line: bytes, result: Hit | None, wanted:
         return reading
     values = _values(result) if result else None
     if values is None or (row is not None and not _is_sound(row, values, columns, wanted)):
-        return reading.model_copy(update={"unread": (reading.unread or 0) + 1})
+        return _leave_unread(reading, line)
     wrong = wrong_values(row, columns) if row else None
+    if row is not None and not reading.open:
+        reading = _open(reading)
     reading = _add(reading, *values, wrong)
     unchecked = (reading.unchecked or 0) + (row is not None and wrong is None)
     return reading.model_copy(
@@ -61,10 +64,30 @@ def take_row(reading: BandwidthReading, line: bytes, result: Hit | None, wanted:
     )
 
 
+def _leave_unread(reading: BandwidthReading, line: bytes) -> BandwidthReading:
+    """Count a row that gives no bandwidth; the wrong values that it reports are wrong all the same."""
+    wrong = (reading.unread_wrong or 0) + wrong_in(line, reading.columns or ())
+    return reading.model_copy(update={"unread": (reading.unread or 0) + 1, "unread_wrong": wrong or None})
+
+
+def _open(reading: BandwidthReading) -> BandwidthReading:
+    """Begin a table of nccl-tests, which prints what ranks it has, a header, and a footer; other programs need not."""
+    known = [ranks for ranks in (reading.fewest_ranks, reading.ranks) if ranks]
+    return reading.model_copy(
+        update={
+            "open": True,
+            "headless": reading.headless or not reading.begun or None,
+            "fewest_ranks": min(known, default=None),
+        }
+    )
+
+
 def _choose(reading: BandwidthReading, looks: Shape | None, wanted: Wanted) -> tuple[BandwidthReading, bool]:
     """Tell whether a row is of the collective that is measured, and remember what kind was left out."""
     target, named = collective(wanted.test), collective(reading.table)
-    if target is None:
+    if target is None and wanted.test:
+        counts = looks is None or _word(reading.table) == _word(wanted.test)
+    elif target is None:
         kind = _merged_kind(reading.kind, _kind(named.name if named else reading.table, looks))
         counts = kind is not None
         reading = reading.model_copy(update={"kind": kind}) if kind else reading
@@ -76,6 +99,11 @@ def _choose(reading: BandwidthReading, looks: Shape | None, wanted: Wanted) -> t
         return reading, True
     other = named.name if named else describe(looks) if looks else reading.table
     return reading.model_copy(update={"others": _with(reading.others, other)}), False
+
+
+def _word(test: str | None) -> str | None:
+    """Write the name of a test that is no known collective as it may be compared: without the program's suffix."""
+    return test.strip().lower().replace("-", "_").removesuffix("_mpi").removesuffix("_perf") if test else None
 
 
 def _kind(name: str | None, looks: Shape | None) -> str:

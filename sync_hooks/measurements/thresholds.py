@@ -114,7 +114,18 @@ def _compiled(expression: str) -> Compiled | str:
         return f"does not compile: {_first_line(error)}"
     outcomes = (_run(program, value) for value in _TRIALS)
     problem = next((outcome for outcome in outcomes if isinstance(outcome, str)), None)
+    if problem is None and _says_nothing(expression):
+        return "does not use value: it says the same whatever is measured"
     return problem if problem is not None else Compiled(expression, program)
+
+
+def _says_nothing(expression: str) -> bool:
+    """Tell whether an expression that compiles never uses ``value``: it compiles where there is no such variable."""
+    try:
+        _environment(value=False).compile(expression)
+    except (RuntimeError, ValueError, TypeError):
+        return False
+    return True
 
 
 def _run(program: Any, value: float) -> bool | str:
@@ -132,11 +143,11 @@ def _run(program: Any, value: float) -> bool | str:
 
 
 @cache
-def _environment() -> Any:
+def _environment(*, value: bool = True) -> Any:
     from cel_expr_python import cel
 
     # DYN, because the checker knows no comparison of a double with an int, and people write value >= 300.
-    return cel.NewEnv(variables={"value": cel.Type.DYN})
+    return cel.NewEnv(variables={"value": cel.Type.DYN} if value else {})
 
 
 def _first_line(problem: object) -> str:

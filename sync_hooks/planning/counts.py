@@ -12,7 +12,7 @@ from sync_hooks.cluster import reasons as node_reasons
 from sync_hooks.cluster.defaults import node_shape
 from sync_hooks.cluster.nodes import exclude
 from sync_hooks.cluster.platform import ONPREM, UNKNOWN
-from sync_hooks.cluster.resources import GPU, commonest_gpus, detect_nic_resource, offered
+from sync_hooks.cluster.resources import GPU, commonest_gpus, detect_nic_resource, offered, own
 from sync_hooks.overrides.rows import Resolved, effects_of, fabric_needs
 from sync_hooks.planning import reasons
 from sync_hooks.planning.plan import Unplannable
@@ -23,7 +23,7 @@ NIC_DETECTION = ("gb200", "gb300", "b200", "b300")  # on-premises, where no tabl
 
 
 def resolve_counts(state: State) -> State | Unplannable:
-    """Settle the numbers: the run's own, else what most nodes offer, else the table's."""
+    """Settle the numbers: the run's own, else what most nodes have, else the table's."""
     spec, shape = state.spec, node_shape(state.architecture, state.platform)
     gpus = spec.gpus_per_node or commonest_gpus(state.selection.kept) or shape.gpus
     nics = shape.nics if spec.mlnx_per_node is None else spec.mlnx_per_node
@@ -38,27 +38,37 @@ def resolve_counts(state: State) -> State | Unplannable:
 
 
 def exclude_small_nodes(state: State) -> State | Unplannable:
-    """Leave out nodes that offer fewer GPUs than each worker requests, unless GPUs are claimed as devices."""
+    """Leave out nodes that miss GPUs or offer fewer than each worker requests, unless GPUs are claimed as devices.
+
+    A node that misses some and still offers as many as the run itself asks for is kept.
+    """
     claimed = any(row.gpus_claimed for row in effects_of(_resolved(state)))
     needed = 0 if claimed else requested_gpus(state.spec, state.gpus)
     state = replace(state, needed_gpus=needed)
     if needed == 0:
         return state
+    asked = asks_for_gpus(state.spec)
+    smaller = exclude(state.selection, lambda node: short_of_gpus(node, needed, asked=asked))
+    if smaller.kept:
+        return replace(state, selection=smaller)
+    candidates = state.selection.kept
+    best = max(offered(node, GPU) for node in candidates)
+    told = tell_excluded({node.name: smaller.excluded[node.name] for node in candidates})
+    message = f"each node needs {needed} GPUs, the best of {len(candidates)} nodes offers {best}: {told}"
+    may_return = best == 0 or any(own(node, GPU) >= needed for node in candidates)
+    return give_up(replace(state, selection=smaller), reasons.PARTITION_ERROR, message, wait=may_return)
 
-    def judge(node: Node) -> str | None:
-        gpus = offered(node, GPU)
-        return node_reasons.too_few(gpus, needed) if gpus < needed else None
 
-    smaller = exclude(state.selection, judge)
-    if not smaller.kept:
-        best = max(offered(node, GPU) for node in state.selection.kept)
-        message = f"each node needs {needed} GPUs, the best of {len(state.selection.kept)} nodes offers {best}"
-        return give_up(replace(state, selection=smaller), reasons.PARTITION_ERROR, message, wait=best == 0)
-    return replace(state, selection=smaller)
+def short_of_gpus(node: Node, needed: int, *, asked: bool) -> str | None:
+    """Return why a node offers too few GPUs, None where it does not; ``asked`` tells that the run names the number."""
+    offers, has = offered(node, GPU), own(node, GPU)
+    if offers < has and (offers < needed or not asked):
+        return node_reasons.gpus_missing(offers, has)
+    return node_reasons.too_few(offers, needed) if offers < needed else None
 
 
 def name_interfaces(state: State) -> State | Unplannable:
-    """Learn the resource name of the interfaces on-premises: the run's, else the one that all nodes share."""
+    """Learn the resource name of the interfaces on-premises: the run's, else the one that is the nodes' norm."""
     if state.spec.nic_resource_name:
         return replace(state, nic_resource=state.spec.nic_resource_name)
     if state.platform != ONPREM or state.architecture not in NIC_DETECTION or state.nics == 0:
@@ -73,24 +83,41 @@ def require_fabric(state: State) -> State | Unplannable:
     state = replace(state, rows=effects_of(_resolved(state)))
     needs = fabric_needs(state.rows)
 
+    kept = state.selection.kept
+    offering = {name: sum(offered(node, name) >= count for node in kept) for name, count in needs.items()}
+
     def judge(node: Node) -> str | None:
-        missing = ((name, count) for name, count in needs.items() if offered(node, name) < count)
-        return next((node_reasons.too_few(offered(node, name), count, name) for name, count in missing), None)
+        for name, count in needs.items():
+            offers = offered(node, name)
+            if not offers and offering[name]:
+                return node_reasons.lacks(name, offering[name], len(kept))
+            if offers < count:
+                return node_reasons.too_few(offers, count, name)
+        return None
 
     equipped = exclude(state.selection, judge)
     if equipped.kept:
         return replace(state, selection=equipped)
     message = f"{state.platform} {state.architecture} needs {_shown(needs)} on each node, and no node offers that"
-    told = tell_excluded({node.name: equipped.excluded[node.name] for node in state.selection.kept})
+    told = tell_excluded({node.name: equipped.excluded[node.name] for node in kept})
     remedy = "mlnxPerNode sets another number, 0 runs without"
     return give_up(replace(state, selection=equipped), reasons.FABRIC_RESOURCE_MISSING, f"{message}: {told}; {remedy}")
 
 
 def requested_gpus(spec: WorkloadRunSpec, gpus: int) -> int:
     """Return the GPUs that each worker requests: the larger of limit and request where the user names them."""
-    given = spec.resources or {}
-    named = [part[GPU] for part in (given.get("limits") or {}, given.get("requests") or {}) if GPU in part]
+    named = _named_gpus(spec)
     return max(map(whole_units, named)) if named else gpus
+
+
+def asks_for_gpus(spec: WorkloadRunSpec) -> bool:
+    """Tell whether the run itself says how many GPUs of a node it takes."""
+    return spec.gpus_per_node is not None or bool(_named_gpus(spec))
+
+
+def _named_gpus(spec: WorkloadRunSpec) -> list[object]:
+    given = spec.resources or {}
+    return [part[GPU] for part in (given.get("limits") or {}, given.get("requests") or {}) if GPU in part]
 
 
 def _shown(needs: Mapping[str, int]) -> str:

@@ -7,14 +7,14 @@ from dataclasses import replace
 from sync_hooks.api.observed import Node
 from sync_hooks.api.target import Target
 from sync_hooks.cluster import reasons as node_reasons
-from sync_hooks.cluster.nodes import LABEL_GPU_PRESENT, ambiguous_hostnames, exclude, select
+from sync_hooks.cluster.nodes import LABEL_GPU_PRESENT, ambiguous_hostnames, exclude, overlooked, select
 from sync_hooks.cluster.platform import UNKNOWN, architecture_of, chosen_architecture, platform_of, platforms
-from sync_hooks.cluster.resources import GPU, commonest_gpus, offered
+from sync_hooks.cluster.resources import GPU, commonest_gpus
 from sync_hooks.overrides.expression import ExpressionProblem
 from sync_hooks.overrides.rows import rack_key, topology_key
 from sync_hooks.overrides.when import Detected, matches
 from sync_hooks.planning import reasons
-from sync_hooks.planning.counts import requested_gpus
+from sync_hooks.planning.counts import asks_for_gpus, requested_gpus, short_of_gpus
 from sync_hooks.planning.orchestration import overridden, with_topology
 from sync_hooks.planning.plan import Unplannable
 from sync_hooks.planning.state import State, give_up, name_some, tell_excluded
@@ -26,7 +26,11 @@ def find_nodes(state: State) -> State | Unplannable:
     target = state.orchestration.target
     selection = select(target, state.nodes, possible(state.spec, target))
     shared = ambiguous_hostnames(selection.kept)
-    state = replace(state, selection=exclude(selection, lambda node: shared.get(node.name)))
+    state = replace(
+        state,
+        selection=exclude(selection, lambda node: shared.get(node.name)),
+        warnings=(*state.warnings, *_overlooked(state)),
+    )
     if not state.selection.kept:
         return give_up(state, reasons.NODE_DISCOVERY_ERROR, _nothing_found(state), wait=True)
     return _of_one_platform(_of_one_architecture(state))
@@ -73,7 +77,7 @@ def settle_orchestration(state: State) -> State | Unplannable:
             f"{found.architecture}: overrides are chosen once, by what the run's own target selects"
         )
         return give_up(found, reasons.OVERRIDE_ERROR, message)
-    return replace(found, warnings=(*found.warnings, *state.warnings))
+    return replace(found, warnings=tuple(dict.fromkeys((*found.warnings, *state.warnings))))
 
 
 def describe(target: Target) -> str:
@@ -97,8 +101,18 @@ def _nothing_found(state: State) -> str:
     looked_for = f"no node can run this: looked for {describe(state.orchestration.target)}"
     excluded = state.selection.excluded
     if not excluded:
-        return f"{looked_for}; none of the cluster's {len(state.nodes)} nodes matches"
+        found = "".join(f"; {text}" for text in _overlooked(state))
+        return f"{looked_for}; none of the cluster's {len(state.nodes)} nodes matches{found}"
     return f"{looked_for}; {len(excluded)} targeted, all left out: {tell_excluded(excluded)}"
+
+
+def _overlooked(state: State) -> tuple[str, ...]:
+    """Say that nodes with GPUs are no targets for want of a label: it alone decides, so they lower no coverage."""
+    names = overlooked(state.orchestration.target, state.nodes, GPU)
+    if not names:
+        return ()
+    text = f"not tested: {len(names)} node{'s' if len(names) > 1 else ''} with {GPU} but"
+    return (f"{text} {node_reasons.missing_label(LABEL_GPU_PRESENT, 'true')} ({name_some(names)})",)
 
 
 def _of_one_architecture(state: State) -> State:
@@ -121,14 +135,15 @@ def _of_one_platform(state: State) -> State | Unplannable:
     """Take the platform of the nodes that offer enough GPUs; a node of another one that does not is left out."""
     kept = state.selection.kept
     needed = requested_gpus(state.spec, state.spec.gpus_per_node or commonest_gpus(kept) or 0)
-    by_platform = platforms([node for node in kept if offered(node, GPU) >= needed] or kept)
+    short = {node.name: short_of_gpus(node, needed, asked=asks_for_gpus(state.spec)) for node in kept}
+    by_platform = platforms([node for node in kept if short[node.name] is None] or kept)
     if len(by_platform) > 1:
         found = "; ".join(f"{platform} {len(names)} ({name_some(names)})" for platform, names in by_platform.items())
         return give_up(state, reasons.HETEROGENEOUS_PLATFORM, f"the nodes are of several platforms: {found}")
     platform = next(iter(by_platform))
 
     def judge(node: Node) -> str | None:
-        return None if platform_of(node) == platform else node_reasons.too_few(offered(node, GPU), needed)
+        return None if platform_of(node) == platform else short[node.name]
 
     return replace(state, platform=platform, selection=exclude(state.selection, judge))
 

@@ -128,7 +128,7 @@ def _job_spec(state: State, rendered: Rendered, labels: dict[str, str]) -> JsonO
         "bandwidthMeasurement": _written(spec.bandwidth_measurement),
         "checkpoint": _checkpoint(spec, state.naming),
         "thresholds": dict(spec.thresholds) if spec.thresholds else None,
-        "fabricExpected": True if any(row.fabric for row in state.rows) else None,
+        "fabricExpected": _fabric_expected(state),
     }
     return {
         "workload": {"trainJob": _train_job(state, rendered)},
@@ -136,6 +136,13 @@ def _job_spec(state: State, rendered: Rendered, labels: dict[str, str]) -> JsonO
         "nodeHealthMonitor": {"cel": {"expression": NODE_FAILED}},
         **{key: value for key, value in optional.items() if value is not None},
     }
+
+
+def _fabric_expected(state: State) -> bool | None:
+    """Tell whether traffic is to go over a fabric: by the platform's rows, by the run's own word, or None."""
+    if any(row.fabric for row in state.rows):
+        return True
+    return False if state.spec.mlnx_per_node == 0 else None
 
 
 def _train_job(state: State, rendered: Rendered) -> JsonObject:

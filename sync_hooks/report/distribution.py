@@ -1,4 +1,8 @@
-"""Figures over groups: smallest, median, largest, and the group with the worst value."""
+"""Figures over groups: smallest, median, largest, and the group with the worst value.
+
+Refuses figures of workloads that failed, which stand for as much of a test as had run until then, and of those that ran
+another test than the one that was asked for.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from statistics import median
 
 from sync_hooks.api.results import Distribution, OutlierGroup, Results, WorstGroup
 from sync_hooks.planning.plan import Plan
-from sync_hooks.report.iteration import IterationResult
+from sync_hooks.report.iteration import RANKS_APART, IterationResult
 from sync_hooks.report.outliers import outliers
 
 FIGURES = ("busBandwidthGBps", "algBandwidthGBps", "goodputRatio", "avgTFLOPsPerGPU", "avgStepTimeSec")
@@ -18,7 +22,7 @@ MOST_OUTLIER_NODES = 8
 
 
 def results_of(plan: Plan, results: Sequence[IterationResult]) -> Results | None:
-    """Summarise every figure that was measured; None where nothing was."""
+    """Summarise every figure that was measured by a workload that succeeded; None where nothing was."""
     found = {figure: _distribution(plan, results, figure) for figure in FIGURES}
     measured = {figure: value for figure, value in found.items() if value is not None}
     return Results.model_validate(measured) if measured else None
@@ -29,7 +33,7 @@ def _distribution(plan: Plan, results: Sequence[IterationResult], figure: str) -
         (outcome.figures[figure], outcome.group)
         for result in results
         for outcome in result.groups
-        if figure in outcome.figures
+        if figure in outcome.figures and not outcome.failure and outcome.validation_reason != RANKS_APART
     ]
     if not values:
         return None

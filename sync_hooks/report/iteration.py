@@ -13,6 +13,8 @@ from sync_hooks.api.observed import Facts
 from sync_hooks.api.request import ConfigMapChild, FailedNodeFacts
 
 RESULT_KEY = "result.json.gz"
+RANKS_APART = "RanksApart"
+"""Reason of a validation that failed because another test ran than the one that was asked for."""
 
 
 class GroupResult(Facts, frozen=True):
@@ -32,6 +34,7 @@ class GroupResult(Facts, frozen=True):
     """Nodes that the scheduler chose; empty where the plan names them."""
     figures: dict[str, float] = {}
     unmeasured: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     started: str = ""
     ended: str = ""
 

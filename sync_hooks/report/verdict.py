@@ -1,6 +1,7 @@
 """The verdict: Passed only where everything that was asked for was run, measured and found good.
 
-Checks are tried in order, the first kind that finds a reason gives the verdict; a run under way has none.
+Checks are tried in order, the first kind that finds a reason gives the verdict; a run under way has none. Remarks stand
+among the reasons and never change the verdict.
 """
 
 from __future__ import annotations
@@ -31,10 +32,11 @@ def judge(status: WorkflowStatus) -> Verdict | None:
     if not is_true(status.conditions or (), SUCCEEDED, FAILED):
         return None
     found = [(verdict, reason) for verdict, check in CHECKS for reason in check(status)]
+    remarks = tuple(status.remarks or ())
     if not found:
-        return Verdict(PASSED)
+        return Verdict(PASSED, remarks)
     worst = VERDICT_FAILED if any(verdict == VERDICT_FAILED for verdict, _ in found) else INCOMPLETE
-    return Verdict(worst, tuple(reason for _, reason in found))
+    return Verdict(worst, (*(reason for _, reason in found), *remarks))
 
 
 def _failures(status: WorkflowStatus) -> list[str]:

@@ -29,7 +29,7 @@ def test_the_plan_is_told_first_on_stderr() -> None:
     said = call("render", BANDWIDTH, "--nodes", MIXED).err
     assert "aws, h100, 8 GPUs a node" in said
     assert "nodes: 8 targeted, 4 eligible, 4 excluded" in said
-    assert "excluded, 7 GPUs, 8 needed: ip-10-0-1-14.us-east-2.compute.internal" in said
+    assert "excluded, GPUs missing: 7 of its 8 are allocatable: ip-10-0-1-14.us-east-2.compute.internal" in said
     assert "each group: 4 node pods, each asks for 8 nvidia.com/gpu, 32 vpc.amazonaws.com/efa" in said
     assert "aws/efa-env-h100 (h100) changed mpiArgs, trainer.env" in said
 

@@ -114,3 +114,51 @@ def test_a_refused_run_is_1_also_in_json(tmp_path: Path) -> None:
     called = call("simulate", str(file), "--nodes", "aws/h100x8", "-o", "json")
     assert called.code == 1
     assert called.document["error"]["errors"][0]["field"] == "spec.image"
+
+
+NEVER = {"nodes": ["gpu-00"], "outcome": "Failed"}
+
+
+@pytest.mark.parametrize(
+    ("jobs", "said"),
+    [
+        ([NEVER], "jobs[0] never applied: there is no node gpu-00"),
+        ([{"nodes": ["a", "b"]}], "jobs[0] never applied: there is no node a and 1 more"),
+        ([{"after": "5s"}, {"iteration": 1}], "jobs[1] never applied: no Job that ran matches it, or an earlier rule"),
+        ([{"iteration": 2}], "jobs[0] never applied: no Job that ran matches it"),
+        ([{"nodes": ["gpu-0000", "gpu-00"]}], ""),
+        ([], ""),
+    ],
+)
+def test_a_rule_that_never_applies_is_told(tmp_path: Path, jobs: list[dict[str, Any]], said: str) -> None:
+    called = call("simulate", BANDWIDTH, "--nodes", "aws/h100x4", "--scenario", scenario(tmp_path, *jobs))
+    assert called.code == 0
+    assert called.err.startswith(f"{tmp_path / 'scenario.yaml'}: {said}" if said else "")
+    assert bool(called.err) == bool(said)
+
+
+def test_a_rule_that_never_applies_stands_in_the_document(tmp_path: Path) -> None:
+    file = scenario(tmp_path, {"nodes": ["gpu-0001"], "after": "5s"}, NEVER)
+    called = call("simulate", BANDWIDTH, "--nodes", "aws/h100x4", "--scenario", file, "-o", "json")
+    assert called.document["rulesNeverApplied"] == [{"rule": "jobs[1]", "message": "there is no node gpu-00"}]
+
+
+def test_nodes_that_cannot_be_read_are_told_alike_by_every_command(tmp_path: Path) -> None:
+    file = tmp_path / "nodes.yaml"
+    labels = {"nvidia.com/gpu.present": "true"}
+    status = {"conditions": [{"type": "Ready", "status": None}]}
+    file.write_text(yaml.safe_dump({"kind": "Node", "metadata": {"name": "n", "labels": labels}, "status": status}))
+    for words in (("simulate", BANDWIDTH), ("render", BANDWIDTH), ("run", BANDWIDTH, "--dry-run")):
+        called = call(*words, "--nodes", str(file))
+        assert (called.code, called.out) == (2, "")
+        assert called.err == f"error: {file}: node n: status.conditions[0].status: Expected `str`, got `null`\n"
+
+
+def test_gpus_of_a_node_may_be_written_as_a_number(tmp_path: Path) -> None:
+    nodes = yaml.safe_load((EXAMPLES / "nodes" / "aws-h100x8.yaml").read_text())
+    for node in nodes["items"]:
+        node["status"]["allocatable"]["nvidia.com/gpu"] = 8
+    file = tmp_path / "nodes.yaml"
+    file.write_text(yaml.safe_dump(nodes))
+    assert call("simulate", BANDWIDTH, "--nodes", str(file)).code == 0
+    assert call("render", BANDWIDTH, "--nodes", str(file)).code == 0

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cli.simulator.faults import Faults
 from cli.simulator.scenario import Rule
-from tests.properties.plays import BREAKS, RUN, Action, Play
+from tests.properties.plays import BREAKS, RUN, Action, Play, training_log
 
 NODES = tuple(f"gpu-{index:04d}" for index in range(4))
 
@@ -61,7 +61,9 @@ plain = st.builds(
 
 def trained(play: Play, restarts: int | None, stall: int | None) -> Play:
     """Make it a run that trains, with checkpoints where there are restarts."""
-    return replace(play, framework="torch", bandwidth=False, goodput=True, restarts=restarts, stall=stall)
+    log = training_log(saved=30) if restarts else None
+    rules = tuple(replace(rule, log=log) for rule in play.rules)
+    return replace(play, framework="torch", bandwidth=False, goodput=True, restarts=restarts, stall=stall, rules=rules)
 
 
 def measured(play: Play) -> Play:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 
 from cli.hooking import admission
@@ -49,6 +50,18 @@ BREAKS: dict[str, Object] = {
 PROFILES = shipped_profiles()
 OUTAGE_SECONDS = 60.0
 API_VERSIONS = {kind: api_version for api_version, kind in OURS if api_version != "batch/v1"}
+
+
+@cache
+def training_log(saved: int) -> tuple[str, ...]:
+    """Write what a training prints that saves one checkpoint, after step ``saved``: ten lines of ten steps each."""
+    lines = ["using world size: 16, data-parallel size: 2, context-parallel size: 1"]
+    for step in range(10, 101, 10):
+        figures = "elapsed time per iteration (ms): 900.0 | throughput per GPU (TFLOP/s/GPU): 600.0 |"
+        lines.append(f" iteration {step:>8}/     100 | {figures}")
+        if step == saved:
+            lines.append(f"  successfully saved checkpoint from iteration {step:>8} to /checkpoint [ t 1/8, p 1/1 ]")
+    return tuple(lines)
 
 
 @dataclass(frozen=True)

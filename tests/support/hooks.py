@@ -95,10 +95,13 @@ def pod(name: str, *, node: str = "", jobset_uid: str = "uid-jobset", role: str 
     )
 
 
-def failed_pod(name: str, node: str, exit_code: int = 1, at: str = STAMP, role: str = "node") -> Pod:
+def failed_pod(
+    name: str, node: str, exit_code: int = 1, at: str = STAMP, role: str = "node", why: str = "Error", **status: Any
+) -> Pod:
     """Make a pod whose container has failed."""
-    ended = {"terminated": {"exitCode": exit_code, "reason": "Error", "finishedAt": at}}
-    return pod(name, node=node, role=role, phase="Failed", containerStatuses=[{"name": "node", "state": ended}])
+    ended = {"terminated": {"exitCode": exit_code, "reason": why, "finishedAt": at}}
+    statuses = [{"name": "node", "state": ended}]
+    return pod(name, node=node, role=role, phase="Failed", containerStatuses=statuses, **status)
 
 
 def job_child(name: str, **status: Any) -> JobChild:

@@ -28,12 +28,16 @@ def node(
     product: str | None = "NVIDIA-H100-80GB-HBM3",
     gpus: str | None = "8",
     resources: Mapping[str, str] | None = None,
+    capacity: Mapping[str, str] | None = None,
     labels: Mapping[str, str] | None = None,
     taints: Iterable[Taint] = (),
     cordoned: bool = False,
     ready: str = "True",
 ) -> Node:
-    """Build one node; ``gpus`` None leaves nvidia.com/gpu out, ``product`` None the label."""
+    """Build one node; ``gpus`` None leaves nvidia.com/gpu out, ``product`` None the label.
+
+    ``capacity`` is what the node has and does not offer.
+    """
     own = {"nvidia.com/gpu.present": "true", "kubernetes.io/hostname": name, **SIGNS.get(platform, {})}
     own |= {"nvidia.com/gpu.product": product} if product is not None else {}
     fabric = EFA if platform == "aws" and resources is None else (resources or {})
@@ -44,7 +48,11 @@ def node(
         spec=NodeSpec(
             provider_id=f"{provider}{name}" if provider else "", unschedulable=cordoned, taints=tuple(taints)
         ),
-        status=NodeStatus(allocatable=allocatable, conditions=(Condition(type="Ready", status=ready),)),
+        status=NodeStatus(
+            allocatable=allocatable,
+            capacity={**allocatable, **(capacity or {})},
+            conditions=(Condition(type="Ready", status=ready),),
+        ),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sync_hooks import job
-from sync_hooks.api.observed import Log
+from sync_hooks.api.observed import Log, Pod
 from sync_hooks.api.sync import GetObject, ListNodes, ListPods, Observed, Read, Result, Unreadable
 from sync_hooks.execution.blame import failures, log_read
 from tests.support.asking import ask, healthy
@@ -35,6 +35,7 @@ PODS = ListPods(NAMESPACE, ATTEMPT)
 FRESH = ListPods(NAMESPACE, ATTEMPT, fresh=True)
 SPEC = {"workload": {"trainJob": {"runtimeRef": {"name": "run-runtime"}, "trainer": {"numNodes": 2}}}, "timeout": "1h"}
 NODES = {"annotations": {"cre.nvidia.com/group-nodes": "n1,n2"}}
+NOTICED = f"mpirun noticed that process rank 1 with PID 0 on node {ATTEMPT}-node-0-1 exited on signal 9 (Killed)."
 
 
 def parent(status: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
@@ -123,7 +124,7 @@ def test_a_train_job_that_was_seen_and_is_gone_was_deleted():
 def test_a_cluster_that_cannot_be_read_changes_nothing():
     answer = sync(parent(), [train_job()], {JOBSET: Unreadable("timeout"), PODS: ()})
     assert kinds(answer) == ["TrainJob"]
-    assert answer.status == {}
+    assert "conditions" not in answer.status
     assert answer.resync_after > 0
 
 
@@ -234,18 +235,29 @@ def test_a_log_that_cannot_be_read_is_tried_again_before_the_group_is_blamed():
     observed = {JOBSET: jobset(), FRESH: (launcher,)}
     first = sync(failed(nodes=["n1", "n2"]), [train_job()], observed | {tail: Unreadable("timeout")})
     assert "attribution" not in first.status
-    said = Log(content=f"rank 1 on node {ATTEMPT}-node-0-1 exited on signal 9".encode())
+    said = Log(content=NOTICED.encode())
     answer = sync(parent(first.status), [train_job()], observed | {tail: said}, seconds=10)
     assert [node["name"] for node in answer.status["failedNodes"]] == ["n2"]
 
 
-def test_a_node_that_was_cordoned_and_drained_is_excluded_not_blamed():
-    killed = failed_pod(f"{ATTEMPT}-node-0-1-x", "n2", exit_code=143, at="2026-01-01T12:00:09Z")
+def cordoned_under(killed: Pod) -> Result:
+    """The answer where n1's worker exited with 1 at 12:00:00, another worker was killed and n2 is cordoned."""
     other = failed_pod(f"{ATTEMPT}-node-0-0-x", "n1", exit_code=1)
     world = {JOBSET: jobset(), FRESH: (killed, other), GetObject("v1", "Node", "n2"): healthy("n2", unschedulable=True)}
-    answer = sync(failed(), [train_job()], world)
+    return sync(failed(), [train_job()], world)
+
+
+def test_a_node_that_was_cordoned_and_drained_is_excluded_not_blamed():
+    evicted = condition("DisruptionTarget", reason="EvictionByEvictionAPI", at="2026-01-01T11:59:58Z")
+    killed = failed_pod(f"{ATTEMPT}-node-0-1-x", "n2", 143, "2026-01-01T12:00:09Z", conditions=[evicted])
+    answer = cordoned_under(killed)
     assert [(item["name"], item["reason"]) for item in answer.status["failedNodes"]] == [("n2", "Drained")]
     assert "node n2: cordoned while the run was under way" in answer.status["conditions"][2]["message"]
+
+
+def test_a_cordon_does_not_hide_a_node_whose_worker_had_failed_before():
+    answer = cordoned_under(failed_pod(f"{ATTEMPT}-node-0-1-x", "n2", 143, "2026-01-01T12:00:01Z"))
+    assert [(item["name"], item["reason"]) for item in answer.status["failedNodes"]] == [("n1", "WorkloadFailed")]
 
 
 def test_a_node_that_is_not_ready_when_its_workload_fails_has_failed():

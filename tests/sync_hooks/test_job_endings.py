@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from sync_hooks.api.sync import GetObject, ListNodes, ListPods
 from tests.support.hooks import condition, manifest, pod
 from tests.sync_hooks.test_job import (
@@ -98,13 +100,33 @@ def test_the_failed_attempt_stays_until_its_log_has_been_read_or_the_time_is_ove
     restarting = parent(first.status, **CHECKPOINT)
     waiting = sync(restarting, [train_job(), goodput(lastCheckpointStep=20)], {}, seconds=60)
     assert [child["kind"] for child in waiting.children] == ["GoodputMeasurement", "TrainJob"]
-    over = sync(restarting, [train_job(), goodput(lastCheckpointStep=20)], {}, seconds=121)
+    late = sync(restarting, [train_job(), goodput(lastCheckpointStep=20)], {}, seconds=301)
+    assert late.status["attempt"] == 0  # after an outage, or a clock that jumped, there is a second look
+    over = sync(parent(late.status, **CHECKPOINT), [train_job(), goodput(lastCheckpointStep=20)], {}, seconds=332)
     assert over.status["attempt"] == 1
 
 
-def test_without_a_checkpoint_or_an_attempt_there_is_no_restart():
-    assert states(failed_with(goodput()))["Failed"] == "True"
-    assert states(failed_with(goodput(lastCheckpointStep=20), checkpoint={"pvcName": "pvc"}))["Failed"] == "True"
+def finished(**status: Any) -> dict[str, Any]:
+    return goodput(**status, run={"workloadUID": f"uid-{ATTEMPT}", "finished": True})
+
+
+def test_a_checkpoint_that_was_saved_after_the_last_look_at_the_log_counts():
+    first = failed_with(goodput())
+    assert reason(first, "InProgress") == "WorkloadRestarting"
+    answer = sync(parent(first.status, **CHECKPOINT), [train_job(), finished(lastCheckpointStep=20)], {})
+    assert answer.status["attempt"] == 1
+
+
+def test_without_a_checkpoint_the_attempt_has_failed_once_its_log_has_been_read():
+    first = failed_with(goodput())
+    answer = sync(parent(first.status, **CHECKPOINT), [train_job(), finished()], {})
+    assert reason(answer, "Failed") == "WorkloadFailed"
+    assert [child["kind"] for child in answer.children] == ["GoodputMeasurement", "TrainJob"]  # its evidence
+
+
+@pytest.mark.parametrize("spec", [{"checkpoint": {"pvcName": "pvc"}}, {"goodputMeasurement": None}], ids=str)
+def test_without_an_attempt_left_or_a_measurement_there_is_no_restart(spec: dict[str, Any]):
+    assert states(failed_with(goodput(lastCheckpointStep=20), **spec))["Failed"] == "True"
 
 
 # Stalls

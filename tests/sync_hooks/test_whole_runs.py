@@ -9,7 +9,7 @@ from cli.simulator.kinds import CRE
 from cli.simulator.scenario import Rule
 from sync_hooks.api.names import ANNOTATION_RETENTION
 from tests.properties.laws import Laws, check_end, lists
-from tests.properties.plays import NAMESPACE, RUN, Action, Performance, Play
+from tests.properties.plays import NAMESPACE, RUN, Action, Performance, Play, training_log
 
 
 def performed(play: Play, until: float = 4 * 3600.0) -> Performance:
@@ -68,6 +68,16 @@ def test_a_group_that_hangs_is_timed_out_and_the_nodes_are_free_for_the_next():
     assert status["verdict"] == "Failed"
     assert "the workload ran longer than 5m" in reasons(performance)
     assert status["progress"]["succeeded"] == 1  # the overflow group borrowed a node of the one that hung
+
+
+@pytest.mark.parametrize("blind", [None, 20.0, 60.0], ids=str)
+def test_a_restart_does_not_depend_on_when_the_log_was_last_read(blind: float | None):
+    fails = Rule(outcome="Failed", attempt=0, after=70.0, log=training_log(saved=30))
+    outage = () if blind is None else (Action(blind, "break", option="logs"),)
+    play = Play("aws/h100x1", "torch", 1, goodput=True, restarts=1, rules=(fails,), actions=outage)
+    performance = performed(play)
+    assert performance.status()["verdict"] == "Passed"
+    assert [job.name for job in performance.objects("TrainJob")] == ["run-g0-i1-w1"]
 
 
 # What others do

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from sync_hooks.api.names import iteration_name
-from sync_hooks.api.sync import GetObject, ListNodes, ListPods, Result
+from sync_hooks.api.sync import GetObject, ListNodes, ListPods, ListSyncErrors, Result
 from sync_hooks.planning.plan import PLAN_KEY
 from tests.support.hooks import NAMESPACE, STAMP, condition, live, manifest, pod
 from tests.sync_hooks.test_workflow import (
@@ -114,6 +114,42 @@ def test_a_group_whose_jobs_name_is_taken_fails_with_the_reason_and_the_others_g
     assert ended.status["coverage"]["inconclusive"] == 2
 
 
+# Jobs that cannot be made
+
+
+def refused(stored_plan, children: list[dict[str, Any]], launched: str = "") -> Result:
+    """The answer after five minutes in which the API did not let a Job be made, and a second look."""
+    world = {ListSyncErrors(NAMESPACE, "uid-run"): ("exceeded quota: jobs",)}
+    answer = sync(marked(stored_plan, **({"launched": launched} if launched else {})), children, world)
+    for seconds in (31, 301, 332):
+        answer = sync(parent(status=answer.status), children, world, seconds=seconds)
+    return answer
+
+
+def test_where_jobs_cannot_be_made_launching_stops_and_those_that_run_are_judged(stored_plan):
+    once = [stored_plan, runtime(stored_plan)]
+    answer = refused(stored_plan, [*once, job("run-g0-i1", **RUNNING)], "0")
+    assert list(answer.status["refused"]) == ["1"]
+    assert names(answer, "Job") == ["run-g0-i1"]
+    assert "Failed" not in true(answer)
+    later = sync(parent(status=answer.status), [*once, job("run-g0-i1", **RUNNING)], {}, seconds=3600)
+    assert (names(later, "Job"), true(later)) == (["run-g0-i1"], {"InProgress": "JobRunning"})
+    ended, _ = to_the_end(parent(status=later.status), [*once, job("run-g0-i1")])
+    assert true(ended) == {"Failed": "IterationsFailed"}
+    message = next(item["message"] for item in ended.status["conditions"] if item["type"] == "Failed")
+    assert "group 1: launching stopped: Job run-g1-i1 cannot be created: exceeded quota: jobs" in message
+    assert ended.status["coverage"] == {"targeted": 4, "tested": 2, "excluded": 0, "inconclusive": 2}
+    assert "run-g0-i1" in names(ended, "Job")
+
+
+def test_where_no_job_can_be_made_all_groups_are_given_up_at_once(stored_plan):
+    answer = refused(stored_plan, [stored_plan, runtime(stored_plan)])
+    assert list(answer.status["refused"]) == ["0-1"]
+    ended, _ = to_the_end(parent(status=answer.status), [stored_plan, runtime(stored_plan)])
+    assert true(ended) == {"Failed": "IterationsFailed"}
+    assert ended.status["coverage"]["inconclusive"] == 4
+
+
 # The end
 
 
@@ -171,6 +207,17 @@ def test_results_that_somebody_changed_are_not_believed(stored_plan, tampered):
 
 
 # After it
+
+
+def test_a_run_that_failed_on_the_way_drops_the_jobs_that_run_once_the_api_has_the_verdict(stored_plan):
+    broken = {**stored_plan, "binaryData": {PLAN_KEY: "bm9uZQ=="}}
+    settling = job("run-g1-i1", settled=False, drained=False)
+    children = [broken, job("run-g0-i1", **RUNNING), settling]
+    failed = sync(marked(stored_plan, launched="0-1"), children, {})
+    assert (true(failed), names(failed, "Job")) == ({"Failed": "PlanLost"}, ["run-g0-i1", "run-g1-i1"])
+    assert failed.resync_after > 0
+    after = sync(parent(status=failed.status), children, {})
+    assert (names(after, "Job"), after.status) == (["run-g1-i1"], failed.status)
 
 
 def retained(stored_plan, seconds: float, annotation: str = "1h") -> Result:

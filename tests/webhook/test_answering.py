@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from sync_hooks.api.sync import GetObject, Read, Unreadable
-from tests.support.hooks import KINDS, NAMESPACE, NOW, live, manifest, owned
+from tests.support.hooks import KINDS, NAMESPACE, NOW, condition, live, manifest, owned
 from webhook.answering import HOOKS, answer
 
 SPEC = {"image": "img", "numNodes": 2, "framework": {"exec": {"command": ["true"]}}}
@@ -105,6 +105,23 @@ def test_a_request_with_impossible_shapes_keeps_the_children_and_says_why():
     assert answered["children"] == [
         {"apiVersion": "cre.nvidia.com/v1alpha1", "kind": "Workflow", "metadata": {"name": "run"}}
     ]
+
+
+ENDED = {"verdict": "Passed", "conditions": [condition("Succeeded", reason="WorkflowSucceeded")]}
+
+
+def test_a_verdict_is_not_taken_back_for_a_child_that_somebody_broke_afterwards():
+    child = manifest("Workflow", "run", status="odd")
+    _, answered = sync(run(), Cluster(run(status=ENDED)), child)  # the caches have not seen the end yet
+    assert answered["status"] == ENDED
+    assert [item["kind"] for item in answered["children"]] == ["Workflow"]
+
+
+def test_while_nobody_knows_whether_it_has_ended_a_parent_with_a_broken_child_is_left_alone():
+    response = answer(
+        "cre-workloadruns", "sync", body(run(), manifest("Workflow", "run", status="odd")), unreadable, NOW
+    )
+    assert (response.status, response.retry_after) == (429, 10)
 
 
 def unreadable(read: Read) -> Any:

@@ -49,4 +49,5 @@ def sampling_advice(measurement: Value) -> Iterator[str]:
         yield f"{interval}: more than 2m is read as 2m"
     if test.text and collective(test.text) is None:
         near = nearest(test.text, [item.name for item in COLLECTIVES.values()])
-        yield f"{test}: no collective of this name is known{f', did you mean {near}?' if near else ''}"
+        hint = f"; did you mean {near}?" if near else ""
+        yield f"{test}: no collective of this name is known, so that no table of one counts{hint}"

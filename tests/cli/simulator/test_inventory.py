@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 import yaml
 
 from cli.simulator.entry import Object
-from cli.simulator.inventory import InventoryError, load, make, parse
+from cli.simulator.inventory import load, make, parse
+from cli.simulator.node import InventoryError
 from sync_hooks.api.observed import Node
 from sync_hooks.cluster.platform import PLATFORMS, architecture_of, platform_of
 
@@ -175,3 +177,36 @@ def test_a_missing_file_is_told_from_a_shorthand(tmp_path: Path) -> None:
 def test_a_node_counts_by_label_or_by_resource() -> None:
     by_resource = {**node("n"), "status": {"allocatable": {GPU: "1"}}}
     assert len(parse(json.dumps(by_resource).encode())) == 1
+
+
+def gpu_node(**parts: Any) -> Object:
+    return {**node("n", **{"nvidia.com/gpu.present": "true"}), **parts}
+
+
+def test_quantities_may_be_numbers_and_what_is_null_is_absent() -> None:
+    status = {"allocatable": {GPU: 8, "cpu": 1.5, "memory": None}, "capacity": {GPU: 8}, "conditions": None}
+    [read] = parse(yaml.safe_dump(gpu_node(spec={"taints": None}, status=status)).encode())
+    assert read["status"] == {"allocatable": {GPU: "8", "cpu": "1.5"}, "capacity": {GPU: "8"}}
+    assert msgspec.convert(read, Node).status.allocatable[GPU] == "8"
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ({"status": {"allocatable": {GPU: "many"}}}, f'node n: status.allocatable[{GPU}]: Invalid value: "many"'),
+        ({"status": {"capacity": {GPU: True}}}, f"node n: status.capacity[{GPU}]: Invalid value"),
+        ({"status": {"allocatable": ["8"]}}, "node n: status.allocatable: Invalid value"),
+        ({"status": "Ready"}, 'node n: status: Invalid value: "Ready": must be a mapping'),
+        ({"status": {"conditions": [{"type": "Ready", "status": None}]}}, "node n: status.conditions[0].status: "),
+        ({"status": {"conditions": [{"type": "Ready", "status": True}]}}, "node n: status.conditions[0].status: "),
+        ({"spec": {"taints": [{"key": 1}]}}, "node n: spec.taints[0].key: "),
+        ({"metadata": {"name": "n", "labels": [1]}}, "node n: metadata.labels: Invalid value"),
+        ({"metadata": {"name": "n", "labels": {"a": True}}}, "node n: metadata.labels[a]: Invalid value"),
+        ({"metadata": {"name": "N 1", "labels": {}}}, 'Node "N 1" is invalid: metadata.name: Invalid value'),
+    ],
+)
+def test_what_no_node_can_have_is_told_by_node_and_field(parts: dict[str, Any], said: str) -> None:
+    with pytest.raises(InventoryError) as error:
+        parse(json.dumps(gpu_node(**parts)).encode())
+    assert str(error.value).startswith(said)
+    assert "\n" not in str(error.value)

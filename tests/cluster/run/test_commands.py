@@ -13,12 +13,14 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
+from cli.simulator.samples import Workload, nccl_table
 from tests.cluster import build
 from tests.cluster.cluster import Cluster
 from tests.cluster.product import Product
-from tests.cluster.run.runs import EXAMPLES, ended, example, sampled
+from tests.cluster.run.runs import ended, example, sampled
 
-NCCL_LOG = EXAMPLES / "logs" / "all-reduce.log"
+FOUR_NODES = Workload("all_reduce", 32, ("gpu-0000", "gpu-0001", "gpu-0002", "gpu-0003"))
+NCCL_LOG = "\n".join((*nccl_table(FOUR_NODES), ""))
 ROOT = Path(__file__).parents[3]
 NAME = "nccl-all-reduce-bandwidth"
 TRAINING = "torch-training"

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+from cli.simulator.samples import Workload, nccl_table
 from tests.cluster.cluster import Cluster
 from tests.cluster.product import Product
 from tests.cluster.run.runs import EXAMPLES, conditions, ended, example, node_list, sampled
 from tests.support.kubectl import KubectlError
 
-NCCL_LOG = EXAMPLES / "logs" / "all-reduce.log"
+FOUR_NODES = Workload("all_reduce", 32, ("gpu-0000", "gpu-0001", "gpu-0002", "gpu-0003"))
+NCCL_LOG = "\n".join((*nccl_table(FOUR_NODES), ""))
 MEGATRON_LOG = EXAMPLES / "logs" / "megatron-training.log"
 QUEUE = {"schedulerName": "kai-scheduler", "queue": "high-priority"}
 
@@ -59,7 +61,7 @@ def test_without_goodput_it_passes_and_the_measurement_holds_the_values_of_the_l
         assert {pod["spec"]["nodeName"] for pod in members} <= set(eight_nodes[4 * group : 4 * group + 4])
     status = ended(cluster, "nccl-all-reduce")
     assert (status["verdict"], conditions(status)["Succeeded"]) == ("Passed", "True")
-    results = _table(NCCL_LOG.read_text())
+    results = _table(NCCL_LOG)
     for measurement in cluster.kubectl.list("bandwidthmeasurements"):
         rows = {row["sizeBytes"]: row["busBandwidthGBps"] for row in measurement["status"]["results"]}
         assert rows == results

@@ -200,7 +200,8 @@ def test_the_schema_and_the_registry_know_the_same_thresholds() -> None:
         pytest.param(
             "WorkloadRun",
             {"bandwidthMeasurement": {"logProfileRef": "a", "testType": "all_redcue"}},
-            "spec.bandwidthMeasurement.testType: no collective of this name is known, did you mean all_reduce?",
+            "spec.bandwidthMeasurement.testType: no collective of this name is known, so that no table of one counts; "
+            "did you mean all_reduce?",
             id="an-unknown-collective",
         ),
         pytest.param(

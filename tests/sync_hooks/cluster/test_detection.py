@@ -9,7 +9,7 @@ from sync_hooks.cluster.platform import (
     platforms,
     products_of,
 )
-from sync_hooks.cluster.resources import commonest_gpus, detect_nic_resource
+from sync_hooks.cluster.resources import commonest_gpus, detect_nic_resource, own
 from tests.support.nodes import PROVIDERS, node
 
 
@@ -122,19 +122,45 @@ def test_the_commonest_positive_number_of_gpus_counts(gpus, commonest):
 
 
 @pytest.mark.parametrize(
+    ("capacity", "count"),
+    [({"nvidia.com/gpu": "8"}, None), ({}, "8"), ({"nvidia.com/gpu": "4"}, "8")],
+    ids=["by capacity", "by label", "by the larger of both"],
+)
+def test_broken_nodes_do_not_set_the_norm_however_many_they_are(capacity, count):
+    labels = {"nvidia.com/gpu.count": count} if count else {}
+    broken = [node(f"gpu-{n}", gpus="7", capacity=capacity, labels=labels) for n in range(3)]
+    assert commonest_gpus([*broken, node("gpu-3")]) == 8
+    assert commonest_gpus(broken) == 8
+    assert own(broken[0], "nvidia.com/gpu") == 8
+
+
+@pytest.mark.parametrize(
     ("offers", "needed", "name", "finding"),
     [
         ([{"rdma/hca": "8"}, {"rdma/hca": "8"}], 8, "rdma/hca", ""),
         ([{"nvidia.com/mlnxnics": "8"}, {"nvidia.com/mlnxnics": "9"}], 8, "nvidia.com/mlnxnics", ""),
         ([{"rdma/a": "8", "rdma/b": "8"}], 8, "", "several"),
-        ([{"rdma/a": "8"}, {"rdma/a": "4"}], 8, "", "no fabric resource offers 8"),
+        ([{"rdma/a": "8"}, {"rdma/a": "4"}], 8, "rdma/a", ""),
+        ([{"rdma/a": "8"}, {}], 8, "rdma/a", ""),
+        ([{"rdma/a": "8"}, {}, {}], 8, "", "rdma/a is on 1 of 3 nodes"),
+        ([{"rdma/a": "8"}, {"rdma/a": "8"}, {"rdma/a": "8", "rdma/b": "8"}], 8, "rdma/a", ""),
+        ([{"rdma/a": "8"}, {"rdma/b": "8"}], 8, "", "several"),
+        ([{"rdma/a": "4"}, {"rdma/a": "4"}], 8, "", "no node offers 8 of a fabric resource (found rdma/a)"),
         ([{}, {}], 8, "", "the nodes offer no fabric resource"),
         ([{"rdma/a": "1"}], 0, "rdma/a", ""),
     ],
 )
-def test_the_one_fabric_resource_of_which_all_nodes_have_enough_is_found(offers, needed, name, finding):
+def test_the_fabric_resource_of_which_the_most_nodes_have_enough_is_the_norm_if_half_of_them_do(
+    offers, needed, name, finding
+):
     offering = [node(f"gpu-{number}", resources=offer) for number, offer in enumerate(offers)]
     detected = detect_nic_resource(offering, needed)
     assert detected.name == name
     assert detected.finding.startswith(finding)
     assert bool(detected.finding) == (not name)
+
+
+def test_a_fabric_that_nodes_have_and_do_not_offer_is_still_their_norm():
+    broken = [node(f"gpu-{n}", resources={"rdma/a": "0"}, capacity={"rdma/a": "8"}) for n in range(3)]
+    assert detect_nic_resource([*broken, node("gpu-3", resources={"rdma/a": "8"})], 8).name == "rdma/a"
+    assert detect_nic_resource(broken, 8).name == "rdma/a"

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from sync_hooks.api.observed import Taint
 from sync_hooks.api.target import NodeSelectorRequirement, TaintSelector, Target
-from sync_hooks.cluster.nodes import ambiguous_hostnames, exclude, select
+from sync_hooks.cluster.nodes import ambiguous_hostnames, exclude, overlooked, select
 from sync_hooks.cluster.selectors import meets
 from sync_hooks.cluster.tolerations import first_untolerated, tolerates
 from tests.support.nodes import node
@@ -121,3 +121,30 @@ def test_excluding_more_keeps_earlier_reasons():
     smaller = exclude(selection, lambda one: "too old" if one.name == "b" else None)
     assert [one.name for one in smaller.kept] == ["a"]
     assert smaller.excluded == {"b": "too old", "c": "cordoned"}
+
+
+UNLABELLED = {"nvidia.com/gpu.present": ""}
+
+
+@pytest.mark.parametrize(
+    ("target", "found"),
+    [
+        (Target(), ("east", "west")),
+        (Target(node_selector={"zone": "east"}), ("east",)),
+        (
+            Target(match_expressions=[NodeSelectorRequirement(key="zone", operator="In", values=["west"])]),
+            ("west",),
+        ),
+        (Target(taint_selectors=[TaintSelector(key="dedicated")]), ()),
+        (Target(node_names=["east"]), ()),
+    ],
+    ids=["all", "by label", "by expression", "by taint", "named, and so excluded by name"],
+)
+def test_a_node_with_gpus_that_lacks_only_the_label_is_overlooked(target, found):
+    cluster = [
+        node("west", labels={**UNLABELLED, "zone": "west"}),
+        node("east", labels={**UNLABELLED, "zone": "east"}),
+        node("labelled", labels={"zone": "east"}),
+        node("no-gpus", labels={**UNLABELLED, "zone": "east"}, gpus=None),
+    ]
+    assert overlooked(target, cluster, "nvidia.com/gpu") == found

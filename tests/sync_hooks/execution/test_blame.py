@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sync_hooks.api.observed import Log
 from sync_hooks.api.sync import Unreadable
 from sync_hooks.execution.blame import blame, failure_log, failures, worker_hosts
@@ -65,14 +67,78 @@ def test_a_host_that_mpirun_names_is_blamed():
     assert [node.name for node in found.nodes] == ["n3"]
 
 
+def launcher_failed(at: str = "2026-01-01T12:00:00Z", **status):
+    return failed_pod("job-launcher-0-0-x", "n1", role="launcher", at=at, **status)
+
+
+@pytest.mark.parametrize("exit_code", [143, 137, 255], ids=["terminated", "killed", "its sshd ended"])
+def test_a_worker_that_died_after_the_launcher_had_failed_is_not_blamed(exit_code):
+    late = failed_pod("b", "n2", exit_code=exit_code, at="2026-01-01T12:00:02Z")
+    found = judge(launcher_failed(), late, pod("c", node="n3"))
+    assert found.attribution == "Group"
+    assert "pod job-launcher-0-0-x" in found.message
+    tail = "mpirun noticed that process rank 9 with PID 0 on node job-node-0-2 exited on signal 6 (Aborted)."
+    assert [node.name for node in judge(launcher_failed(), late, tail=tail).nodes] == ["n3"]
+
+
+def test_a_worker_that_died_before_the_launcher_is_blamed():
+    found = judge(launcher_failed("2026-01-01T12:00:03Z"), failed_pod("b", "n2", exit_code=255))
+    assert [node.name for node in found.nodes] == ["n2"]
+
+
+def ranks(exit_code: int, seconds_apart: int, nodes=NODES, why: str = "Error"):
+    """One worker a node, each ending so many seconds after the one before."""
+    return [
+        failed_pod(f"p{place}", node, exit_code, f"2026-01-01T12:00:{place * seconds_apart:02}Z", why=why)
+        for place, node in enumerate(nodes)
+    ]
+
+
+@pytest.mark.parametrize("why", ["Error", "StartError"])
+def test_where_all_ranks_end_alike_within_seconds_it_is_chance_who_was_first(why):
+    assert judge(*ranks(128, 1, why=why)).attribution == "Group"
+
+
+@pytest.mark.parametrize(
+    "pods",
+    [
+        pytest.param(ranks(1, 2), id="the last one later"),
+        pytest.param([*ranks(1, 1)[:2], failed_pod("c", "n3", 7, "2026-01-01T12:00:02Z")], id="another code"),
+        pytest.param([*ranks(1, 1)[:2], pod("c", node="n3")], id="one that goes on"),
+    ],
+)
+def test_where_they_do_not_the_first_one_is_blamed(pods):
+    assert [node.name for node in judge(*pods).nodes] == ["n1"]
+
+
+@pytest.mark.parametrize("exit_code", [126, 127])
+@pytest.mark.parametrize("nodes", [NODES, ("n1",)], ids=["a group", "a single node"])
+def test_a_command_that_no_worker_can_run_blames_nobody(exit_code, nodes):
+    found = blame(failures(ranks(exit_code, 9, nodes)), ranks(exit_code, 9, nodes), nodes, "", {})
+    assert (found.attribution, found.nodes) == ("None", ())
+    assert f"exited with {exit_code}" in found.message
+
+
+def test_a_launcher_that_cannot_run_its_command_blames_nobody():
+    found = judge(launcher_failed(exit_code=127), failed_pod("b", "n2", 143, "2026-01-01T12:00:02Z"))
+    assert (found.attribution, found.nodes) == ("None", ())
+    assert "pod job-launcher-0-0-x on node n1: container node exited with 127" in found.message
+
+
+def test_a_single_node_whose_container_cannot_be_started_is_blamed():
+    pods = ranks(128, 0, ("n1",), "StartError")
+    assert blame(failures(pods), pods, ("n1",), "", {}).attribution == "Node"
+
+
 def test_where_all_fail_at_once_the_whole_group_is_blamed_and_says_so():
     found = judge(*(failed_pod(f"p{node}", node) for node in NODES))
     assert (found.attribution, found.nodes) == ("Group", ())
 
 
-def stuck(name: str, node: str, **status):
-    state = {"waiting": {"reason": "CreateContainerError", "message": "no device"}}
-    return pod(name, node=node, phase="Pending", containerStatuses=[{"name": "node", "state": state}], **status)
+def stuck(name: str, node: str, why: str = "CreateContainerError", role: str = "node"):
+    state = {"waiting": {"reason": why, "message": "no device"}}
+    statuses = [{"name": "node", "state": state}]
+    return pod(name, node=node, role=role, phase="Pending", containerStatuses=statuses)
 
 
 def test_a_worker_that_never_started_while_others_did_is_blamed():
@@ -82,7 +148,43 @@ def test_a_worker_that_never_started_while_others_did_is_blamed():
 
 
 def test_where_no_worker_started_no_node_is_singled_out():
-    assert judge(stuck("a", "n1"), stuck("b", "n2")).attribution == "Group"
+    found = judge(stuck("a", "n1"), stuck("b", "n2"))
+    assert found.attribution == "Group"
+    assert "pod a, container node: CreateContainerError no device" in found.message
+
+
+@pytest.mark.parametrize(
+    "pods",
+    [
+        pytest.param([stuck("a", "n1", "ErrImagePull"), stuck("b", "n2", "ImagePullBackOff")], id="the image"),
+        pytest.param([stuck("a", "n1", "CreateContainerConfigError")], id="a Secret that is not there"),
+        pytest.param([stuck("a", "n1", "ErrImagePull", "launcher"), pod("b", node="n2")], id="the launcher's image"),
+    ],
+)
+def test_an_image_or_a_configuration_that_nothing_starts_with_blames_nobody_in_the_kubelets_words(pods):
+    found = judge(*pods)
+    assert (found.attribution, found.nodes) == ("None", ())
+    assert f"pod a, container node: {pods[0].status.container_statuses[0].state.waiting.reason}" in found.message
+
+
+def test_a_node_that_alone_cannot_pull_the_image_is_blamed():
+    found = judge(stuck("a", "n2", "ImagePullBackOff"), pod("b", node="n1"))
+    assert (found.attribution, [node.name for node in found.nodes]) == ("Node", ["n2"])
+
+
+@pytest.mark.parametrize(
+    ("pods", "said"),
+    [
+        pytest.param([pod("a", node="n1"), pod("b", node="n2")], "all 2 pods were still running", id="all"),
+        pytest.param([pod("a", node="n1")], "the only pod was still running", id="one"),
+        pytest.param([pod("a", node="n1"), pod("b", node="n2", phase="Succeeded")], "1 of 2 pods were", id="some"),
+        pytest.param([], "no failed pod is left", id="none is there"),
+    ],
+)
+def test_of_a_workload_that_hung_it_is_said_how_its_pods_were_found(pods, said):
+    found = judge(*pods)
+    assert found.attribution == "Group"
+    assert said in found.message
 
 
 def test_a_preempted_pod_blames_nobody():
@@ -90,6 +192,17 @@ def test_a_preempted_pod_blames_nobody():
         "a", node="n1", phase="Failed", conditions=[condition("DisruptionTarget", reason="PreemptionByScheduler")]
     )
     assert judge(gone).attribution == "None"
+
+
+def disturbed(at: str):
+    target = condition("DisruptionTarget", reason="EvictionByEvictionAPI", at=at)
+    return failed_pod("d", "n1", 137, "2026-01-01T12:10:00Z", conditions=[target])
+
+
+def test_a_pod_that_was_evicted_after_another_had_failed_excuses_nobody():
+    failed = failed_pod("b", "n2", at="2026-01-01T12:05:00Z")
+    assert [node.name for node in judge(disturbed("2026-01-01T12:09:30Z"), failed).nodes] == ["n2"]
+    assert judge(disturbed("2026-01-01T12:04:30Z"), failed).attribution == "None"
 
 
 def test_the_failure_log_keeps_the_end_and_no_control_characters():

@@ -6,7 +6,7 @@ import pytest
 
 from sync_hooks.api.conditions import find, is_true
 from sync_hooks.api.model import Condition
-from sync_hooks.execution.conclusion import conclude, coverage_of, unmeasured_of
+from sync_hooks.execution.conclusion import conclude, coverage_of, remarks_of, unmeasured_of
 from sync_hooks.planning.plan import Group, Plan
 from sync_hooks.report.iteration import GroupResult, IterationResult
 from sync_hooks.report.nodes import node_verdicts
@@ -79,3 +79,18 @@ def test_of_many_groups_the_first_are_named_and_the_rest_is_counted():
 def test_what_was_not_measured_is_named_by_group_and_iteration():
     result = IterationResult(2, (GroupResult(group=1, unmeasured=("bandwidth: not measured within 5m",)),))
     assert unmeasured_of([result]) == ["group 1 in iteration 2: bandwidth: not measured within 5m"]
+
+
+def test_a_group_that_passed_only_on_a_retry_is_named_and_one_that_failed_all_the_same_is_not():
+    tried = GroupResult(group=0, retry=2, remarks=("over sockets",))
+    result = IterationResult(1, (tried, GroupResult(group=1, retry=1, failure="again")))
+    assert remarks_of(PLAN, [result]) == [
+        "group 0: failed and passed only when tried again, on retry 2",
+        "group 0: over sockets",
+    ]
+    assert remarks_of(PLAN, [IterationResult(1, GOOD)]) == []
+
+
+def test_another_test_than_the_one_asked_for_is_the_gravest_reason():
+    conditions = concluded(PLAN, (violated(0, "WrongResults"), violated(1, "RanksApart")))
+    assert message(conditions, "ValidationFailed").startswith("RanksApart")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from sync_hooks.api.job import JobSpec
-from sync_hooks.api.observed import Node
-from sync_hooks.execution.gone import gone_nodes, taken_along
+from sync_hooks.api.observed import Node, Pod
+from sync_hooks.api.sync import GetObject, ListNodes, Unreadable
+from sync_hooks.api.time import rfc3339
+from sync_hooks.execution.gone import gone_nodes, node_reads, nodes_now, taken_along
 from sync_hooks.execution.snapshot import pick
 from tests.support.asking import healthy
-from tests.support.hooks import condition, failed_pod, pod
+from tests.support.hooks import NOW, condition, failed_pod, pod
 from tests.sync_hooks.test_job_endings import bad_node
 from tests.sync_hooks.test_workflow import node
 
@@ -50,6 +53,16 @@ def test_a_run_that_is_about_cordoned_nodes_does_not_mind_a_cordon():
 GONE = gone_nodes(spec(), {"n1": cordoned("n1")})
 
 
+def later(seconds: int) -> str:
+    return rfc3339(NOW + timedelta(seconds=seconds))
+
+
+def killed(seconds: int, since: int | None = None) -> Pod:
+    """A pod on the cordoned node, killed after so many seconds; ``since`` tells when it was evicted."""
+    evicted = [] if since is None else [condition("DisruptionTarget", reason="EvictionByEvictionAPI", at=later(since))]
+    return failed_pod("k", "n1", 143, later(seconds), conditions=evicted)
+
+
 @pytest.mark.parametrize(
     ("pods", "taken"),
     [
@@ -58,10 +71,37 @@ GONE = gone_nodes(spec(), {"n1": cordoned("n1")})
         pytest.param((failed_pod("a", "n1", exit_code=1),), False, id="its pod failed by itself"),
         pytest.param((pod("a", node="n1", phase="Succeeded"),), False, id="its pod ended well"),
         pytest.param((failed_pod("a", "n2", exit_code=1),), True, id="another pod failed because of it"),
+        pytest.param((failed_pod("a", "n2"), killed(1)), False, id="another pod had failed before its pod was killed"),
+        pytest.param((failed_pod("a", "n2", at=later(9)), killed(1)), True, id="its pod was killed before"),
+        pytest.param(
+            (failed_pod("a", "n2"), killed(30, since=-2)), True, id="its pod was evicted before and took long"
+        ),
+        pytest.param((failed_pod("a", "n2", role="launcher"), killed(1)), False, id="the launcher had failed before"),
     ],
 )
 def test_a_cordon_explains_a_failure_unless_the_node_failed_by_itself(pods, taken):
     assert bool(taken_along(GONE, pods)) is taken
+
+
+def test_of_a_small_group_every_node_is_read_live_and_of_a_large_one_all_are_listed():
+    assert node_reads(("n1", "n2")) == (GetObject("v1", "Node", "n1"), GetObject("v1", "Node", "n2"))
+    [listed] = node_reads([f"n{number}" for number in range(65)])
+    assert isinstance(listed, ListNodes)
+
+
+def test_a_node_of_a_large_group_that_went_is_told_wherever_it_is_in_the_group():
+    names = [f"n{number:03}" for number in range(200)]
+    nodes = tuple(cordoned(name) if name == "n180" else node(name) for name in names if name != "n199")
+    known = nodes_now(names, {node_reads(names)[0]: nodes})
+    assert [(item.name, item.reason) for item in gone_nodes(spec(), known)] == [
+        ("n180", "Drained"),
+        ("n199", "NodeLost"),
+    ]
+
+
+def test_nodes_that_cannot_be_read_are_not_taken_for_lost():
+    for names in (["n1"], [f"n{number}" for number in range(65)]):
+        assert nodes_now(names, dict.fromkeys(node_reads(names), Unreadable("timeout"))) == {}
 
 
 def test_nodes_are_found_in_a_snapshot_by_name():

@@ -178,8 +178,16 @@ def test_of_several_tables_only_the_one_that_was_asked_for_counts(named: bool) -
     assert gathered.printed_average == 9.0
 
 
-@pytest.mark.parametrize("wanted", [None, "my_test"])
-def test_without_a_known_test_the_first_kind_counts_and_nothing_is_mixed_into_it(wanted: str | None) -> None:
+def test_a_test_of_no_known_name_has_only_the_tables_that_bear_it() -> None:
+    lines = [*table(SWEEP, test="all_gather"), *table(SWEEP, named=True)]
+    assert results(read(lines, Wanted("all_gahter", RANKS))) == []
+    assert "all_gather" in str(read(lines, Wanted("all_gahter", RANKS)).others)
+    mine = [line.replace("all_reduce_perf", "my_test_perf_mpi") for line in lines]
+    assert results(read(mine, Wanted("my-test", RANKS))) == expected()
+
+
+@pytest.mark.parametrize("wanted", [None, ""])
+def test_without_a_test_the_first_kind_counts_and_nothing_is_mixed_into_it(wanted: str | None) -> None:
     lines = [
         *table(SWEEP, test="all_gather"),
         *table([Result(item.size, alg=600.0) for item in SWEEP], test="all_reduce", average=8.0),
@@ -244,8 +252,9 @@ def test_a_pattern_may_read_the_in_place_columns() -> None:
 def test_a_pattern_reads_tables_of_other_programs() -> None:
     other = custom(r"^bytes=(?P<size>\d+) alg=(?P<algBW>\S+) bus=(?P<busBW>\S+)$")
     lines = stamped(["bytes=1024 alg=1.5 bus=2.5", "bytes=2048 alg=nan bus=1", "bytes=4096 alg=1e-2 bus=1,234.5"])
-    reading = read_table(BandwidthReading(), lines, other, Wanted())
+    reading = read_table(BandwidthReading(), lines, other, Wanted("of_my_own"))
     assert results(reading) == [(1024, 1.5, 2.5), (4096, 0.01, 1234.5)]
+    assert (reading.open, reading.headless) == (None, None), "other programs need neither header nor footer"
     assert (reading.unread, wrong_count(reading)) == (1, None)
 
 
@@ -287,6 +296,16 @@ def test_the_sample_logs_are_read(name: str, peak: float, wrong: int, network: s
         ),
         pytest.param(
             ["NCCL INFO NET/Socket : Using [0]eth0", "NCCL INFO Using network IB"], ["IB"], False, id="offered"
+        ),
+        pytest.param(
+            [
+                "NCCL INFO Using network GPUDirectTCPX_v7",
+                "x nNodes 2 y",
+                "Channel 0 : 0 -> 8 via NET/GPUDirectTCPX_v7/0",
+            ],
+            ["GPUDirectTCPX_v7"],
+            False,
+            id="a plugin over TCP is no fallback",
         ),
         pytest.param(["hello"], None, None, id="no word of it"),
     ],

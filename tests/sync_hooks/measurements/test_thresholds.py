@@ -52,6 +52,10 @@ def test_an_expression_that_holds_is_met(expression: str) -> None:
         pytest.param("value > 1\x00", id="a null character"),
         pytest.param("\ud800", id="half a character"),
         pytest.param("", id="nothing"),
+        pytest.param("true", id="always true"),
+        pytest.param("300 >= 200", id="two constants"),
+        pytest.param('"value" == "value" // value', id="value in a text and in a remark"),
+        pytest.param("[400].all(value, value > 300)", id="a variable of its own that is called value"),
     ],
 )
 def test_what_cannot_be_evaluated_is_a_violation_with_its_own_reason(expression: str) -> None:
@@ -76,7 +80,7 @@ def test_a_violation_says_what_was_measured_and_what_was_required() -> None:
 def test_a_figure_without_a_value_is_unmeasured_even_where_the_expression_would_hold(
     measured: dict[str, float],
 ) -> None:
-    (violation,) = evaluate({"busBandwidthGBps": "true"}, measured)
+    (violation,) = evaluate({"busBandwidthGBps": "value == value || value != value"}, measured)
     assert (violation.reason, violation.measured) == ("Unmeasured", None)
 
 

@@ -40,7 +40,7 @@ def test_an_example_names_the_nodes_that_do_not_fit(run):
     planned = plan(run, "aws-mixed")
     assert {name.partition(".")[0]: reason for name, reason in planned.exclusions} == {
         "ip-10-0-1-12": "cordoned",
-        "ip-10-0-1-14": "7 GPUs, 8 needed",
+        "ip-10-0-1-14": "GPUs missing: 7 of its 8 are allocatable",
         "ip-10-0-1-17": "architecture l40s, the run is h100",
         "ip-10-0-1-18": "architecture l40s, the run is h100",
     }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from sync_hooks.planning.build import build
@@ -41,15 +39,6 @@ def test_a_configuration_too_large_to_be_stored_is_refused():
     assert isinstance(result, Unplannable)
     assert result.reason == "ObjectTooLarge"
     assert "demo-config" in result.message
-
-
-def test_rendering_all_jobs_of_five_thousand_nodes_takes_less_than_a_second():
-    devices = {"product": "NVIDIA-GB200", "gpus": "4", "resources": {"vpc.amazonaws.com/efa": "4"}}
-    plan = planned(run_spec("mpi"), nodes(5000, **devices))  # each Job with a runtime and a ComputeDomain of its own
-    began = time.process_time()
-    for group in range(2500):
-        rendered_job(plan, group)
-    assert time.process_time() - began < 1
 
 
 def test_the_plan_of_five_thousand_nodes_stays_small_and_names_every_job():

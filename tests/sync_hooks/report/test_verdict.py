@@ -66,3 +66,11 @@ def test_anything_less_is_not_passed(changes, expected, reason):
     found = verdict(**changes)
     assert found.verdict == expected
     assert found.reasons[0] == reason
+
+
+def test_remarks_stand_among_the_reasons_and_change_no_verdict():
+    remark = "group 0: failed and passed only when tried again, on retry 1"
+    passed = verdict(remarks=[remark])
+    assert (passed.verdict, passed.reasons) == ("Passed", (remark,))
+    less = verdict(remarks=[remark], unmeasured=["group 1: goodput"])
+    assert (less.verdict, less.reasons) == ("Incomplete", ("group 1: goodput", remark))

@@ -1,0 +1,44 @@
+"""Which hosts the launcher's log names."""
+
+from __future__ import annotations
+
+import pytest
+
+from sync_hooks.execution.mpirun import named_by_mpirun
+
+PLACES = {"n1": "n1", "n2": "n2", "job-node-0-0": "n1", "job-node-0-1": "n2"}
+STAMP = "2026-01-01T12:00:00.123456789Z "
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "mpirun noticed that process rank 9 with PID 0 on node job-node-0-1 exited on signal 6 (Aborted).",
+        "prterun noticed that process rank 9 with PID 71 on node job-node-0-1 exited on signal 9 (Killed).",
+        "/usr/local/mpi/bin/mpirun noticed that process rank 1 with PID 1 on node n2 exited on signal 11.",
+        "  Remote daemon: [prterun-job-launcher-0-0-1@0,2] on node job-node-0-1.job",
+        "  Remote daemon: [[5181,0],2] on node n2",
+        "ssh: connect to host job-node-0-1.job port 2222: Connection refused",
+        "no answer from host job-node-0-1.job",
+    ],
+)
+@pytest.mark.parametrize("stamp", ["", STAMP], ids=["plain", "with the kubelet's time"])
+def test_a_host_in_a_sentence_of_mpirun_names_its_node(line, stamp):
+    assert list(named_by_mpirun(PLACES, f"hello\n{stamp}{line}\n")) == ["n2"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "NCCL WARN Failed to open libibverbs.so on node n2",
+        "job-node-0-1:71:90 [0] NCCL INFO connect to host n2 over IB",
+        "training: data loader on host n2 is warm",
+        "process rank 3 with PID 0 on node n2 is warm",
+        "WARNING: Open MPI accepted a TCP connection from host n2",
+        "  HNP daemon   : [[5181,0],0] on node n2",
+        "rank 3 said: mpirun noticed that process rank 9 with PID 0 on node n2 exited on signal 6",
+        "mpirun noticed that process rank 9 with PID 0 on node n9 exited on signal 6 (Aborted).",
+    ],
+)
+def test_any_other_line_names_nobody(line):
+    assert named_by_mpirun(PLACES, line) == {}

@@ -1,0 +1,156 @@
+"""Tables that are not whole are doubted, whatever they say; whole ones never are, in any dialect."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sync_hooks.measurements.doubts import doubts
+from sync_hooks.measurements.summary import rows_seen, shown, wrong_count
+from sync_hooks.measurements.tally import Wanted
+from tests.sync_hooks.measurements.bandwidths import POD, ended, finished, outcome, world
+from tests.sync_hooks.measurements.listings import listed
+from tests.sync_hooks.measurements.readings import ALL_REDUCE, LARGE, MESSAGE, read
+from tests.sync_hooks.measurements.tables import FIRST, NEW, OLD, OLD_ROOTED, PLAIN, SWEEP, Dialect, Result, row, table
+from tests.sync_hooks.measurements.worlds import example, stamped
+
+WHOLE = table(SWEEP)
+NAMED = table(SWEEP, named=True)
+FOOTER = next(index for index, line in enumerate(NAMED) if "Out of bounds" in line)
+
+
+def doubted(lines: list[str], wanted: Wanted = ALL_REDUCE) -> str:
+    return "; ".join(doubts(read(lines, wanted), wanted))
+
+
+@pytest.mark.parametrize(
+    "dialect", [NEW, OLD, OLD_ROOTED, PLAIN, FIRST], ids=["new", "old", "rooted", "plain", "first"]
+)
+def test_a_whole_table_of_any_version_is_not_doubted(dialect: Dialect) -> None:
+    test = "all_gather" if dialect is PLAIN else "all_reduce"
+    lines = table(SWEEP[6:], dialect, test)
+    assert rows_seen(read(lines, Wanted(test, 16)))
+    assert doubted(lines, Wanted(test, 16)) == ""
+
+
+@pytest.mark.parametrize("name", ["all-reduce.log", "all-reduce-sockets.log", "all-reduce-wrong-values.log"])
+def test_the_sample_logs_are_not_doubted(name: str) -> None:
+    assert doubted(example(name)) == ""
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        pytest.param("Out of bounds values", id="wrong results"),
+        pytest.param("Avg bus bandwidth", id="average"),
+        pytest.param("Collective test concluded", id="conclusion"),
+    ],
+)
+def test_any_one_line_of_the_footer_ends_a_table(kept: str) -> None:
+    footer = [line for line in NAMED[FOOTER:] if kept in line]
+    assert doubted([*NAMED[:FOOTER], *footer]) == ""
+    assert "not whole" in doubted(NAMED[:FOOTER])
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, FOOTER - 1), st.lists(st.just(MESSAGE), max_size=3))
+def test_however_a_log_is_cut_before_the_footer_what_it_gives_is_doubted(cut: int, rest: list[str]) -> None:
+    lines = [*NAMED[:cut], *rest]
+    assert not rows_seen(read(lines)) or "not whole" in doubted(lines)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, len(WHOLE) - 1))
+def test_however_the_beginning_of_a_log_is_lost_its_rows_are_doubted_or_all_there(cut: int) -> None:
+    lines = WHOLE[cut:]
+    assert rows_seen(read(lines)) in (0, len(SWEEP)) or "no header" in doubted(lines)
+
+
+def test_a_table_that_another_follows_without_a_footer_is_doubted() -> None:
+    assert "not whole" in doubted([*WHOLE[:10], *WHOLE])
+
+
+def test_a_row_that_could_not_be_read_is_a_doubt_although_the_others_were() -> None:
+    torn = row(LARGE).replace(" 250.00 ", " 25O.00 ")
+    lines = [*WHOLE[:10], torn, *WHOLE[10:]]
+    assert rows_seen(read(lines)) == 32
+    assert doubted(lines) == "1 rows of the table could not be read"
+
+
+def test_rows_of_other_programs_need_neither_header_nor_footer() -> None:
+    reading = read(WHOLE).model_copy(update={"open": None, "headless": None})
+    assert list(doubts(reading, ALL_REDUCE)) == []
+    assert list(doubts(read([MESSAGE]), ALL_REDUCE)) == []
+
+
+def test_sizes_that_are_left_out_may_have_had_the_peak() -> None:
+    lines = table([Result(4 * size, alg=50.0) for size in range(256, 256 + 1010)])
+    assert doubted(lines) == "10 rows of sizes beyond the first 1000 are left out"
+
+
+def test_bandwidths_of_another_number_of_ranks_are_doubted_unless_the_log_lists_so_many() -> None:
+    of_32 = Wanted("all_reduce", 2)
+    assert "over 2 ranks makes it 1.000" in doubted(WHOLE, of_32)
+    assert doubted([*listed("a", "b", each=8), *WHOLE], of_32) == ""
+    assert "over 2 ranks makes it 1.000" in doubted([*listed("a", "b", each=1), *WHOLE], of_32)
+
+
+@pytest.mark.parametrize(
+    ("out", "in_place", "wrong"),
+    [
+        pytest.param("5368.7 200.00 387.5O 12", "5368.7 200.00 38?.50 12", 24, id="one number in each is torn"),
+        pytest.param("5368.7 200.00 375.00 3", "5368.7 200.00 375.0O N/A", 3, id="checked in one placement"),
+        pytest.param("5368.7 200.00 375.00 1Z", "5368.7 200.00 375.00 7", 7, id="a count is torn"),
+        pytest.param("53G8.7 2OO.00 375.O0 5", "5368.7 200.00 375.00 7", None, id="more is torn than can be trusted"),
+        pytest.param("5368.7 200.00 375.00 5", "5368.7 200.00 375.00", None, id="a column is missing"),
+    ],
+)
+def test_wrong_values_of_a_row_that_gives_no_bandwidth_count_where_its_columns_are_all_there(
+    out: str, in_place: str, wrong: int | None
+) -> None:
+    torn = f"  1073741824     268435456     float     sum      -1  {out}  {in_place}"
+    reading = read([*WHOLE[:4], torn, *WHOLE[-3:]])
+    assert (rows_seen(reading), reading.unread, wrong_count(reading)) == (0, 1, wrong)
+
+
+def test_the_ranks_of_a_status_are_the_fewest_of_the_tables_that_count() -> None:
+    lines = [*listed("a", "b", each=8), *WHOLE, *listed("a", each=8), *WHOLE, *listed("a", "b", each=16)]
+    assert shown(read(lines), ALL_REDUCE)["ranks"] == 8
+
+
+# Through the measurement
+
+
+def test_a_finished_log_without_a_footer_completes_with_a_doubt_and_its_figures() -> None:
+    done = finished(logs={POD: stamped(WHOLE[:20])})
+    done.sync(100)
+    assert outcome(done)[0] == "JobSucceeded"
+    assert done.status["doubts"] == ["the table is not whole: the footer, or lines before it, are missing"]
+    assert done.status["summary"]["peakBusBandwidthGBps"] > 0
+
+
+def test_a_running_log_is_not_doubted_for_what_is_still_to_come() -> None:
+    running = world(logs={POD: stamped(WHOLE[:20])})
+    running.sync(20)
+    assert "doubts" not in running.status
+    running.logs = {POD: stamped(WHOLE)}
+    ended(running).sync(100)
+    assert "doubts" not in running.status
+
+
+def test_rows_lost_in_the_middle_of_a_table_are_doubted_although_it_ends() -> None:
+    running = world(logs={POD: stamped(WHOLE[:12])})
+    running.sync(10)
+    running.logs = {POD: b"".join(stamped(WHOLE).splitlines(keepends=True)[33:])}
+    ended(running).sync(100)
+    assert running.status["rowsSeen"] < 32
+    assert "not whole" in str(running.status["doubts"])
+
+
+def test_a_table_rotated_away_after_its_end_is_not_doubted() -> None:
+    running = world()
+    running.sync(20)
+    running.logs = {POD: stamped([MESSAGE] * 90, start=400)}
+    ended(running, end=450).sync(500)
+    assert (running.status["rowsSeen"], running.status.get("doubts")) == (32, None)
