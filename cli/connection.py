@@ -15,7 +15,14 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from cli.errors import CliError, one_line
-from cli.kubeconfig import DEFAULT_KUBECONFIG, SERVICE_ACCOUNT, find_kubeconfig, own_namespace
+from cli.kubeconfig import (
+    DEFAULT_KUBECONFIG,
+    SERVICE_ACCOUNT,
+    check_kubeconfig,
+    errors_of_client,
+    find_kubeconfig,
+    own_namespace,
+)
 from cli.options import ClusterFlags
 from cli.output import print_note
 from cli.refusals import Asked, refusal
@@ -189,6 +196,8 @@ def connect(flags: ClusterFlags) -> Cluster:
         raise CliError(f"no cluster: there is no {DEFAULT_KUBECONFIG}; give one by --kubeconfig or KUBECONFIG")
     if not file and flags.context:
         raise CliError("--context: there is no kubeconfig that could have a context")
+    if file:
+        check_kubeconfig(file, flags.context)
     namespace = flags.namespace or own_namespace(file, flags.context)
     return Cluster(_api_server(file, flags.context), namespace, flags)
 
@@ -200,9 +209,12 @@ def check_name(kind: str, name: str) -> None:
 
 
 def _api_server(file: str, context: str) -> ApiServer:
-    from kubernetes import config
-
-    try:
-        return ApiServer(file or None, context or None)
-    except (config.ConfigException, OSError, ValueError, TypeError) as error:
-        raise CliError(f"no cluster: {file or 'service account'}: {one_line(error)}") from error
+    where = f"no cluster: {file or 'service account'}"
+    with errors_of_client() as said:
+        try:
+            api = ApiServer(file or None, context or None)
+        except Exception as error:  # whatever the client makes of what it cannot use
+            raise CliError(f"{where}: {one_line(error)}") from error
+    if said:
+        raise CliError(f"{where}: there are no credentials: {'; '.join(said)}")
+    return api

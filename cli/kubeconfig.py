@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+
+import yaml
 
 from cli.errors import CliError, one_line
 
@@ -41,10 +47,90 @@ def own_namespace(file: str, context: str) -> str:
     try:
         read_contexts: Any = config.list_kube_config_contexts  # untyped in the client
         contexts, active = read_contexts(config_file=file)
-    except (config.ConfigException, OSError, ValueError, TypeError) as error:
+    except Exception as error:  # whatever the client makes of a file that is none
         raise CliError(f"no cluster: {file}: {one_line(error)}") from error
     names = [item["name"] for item in contexts]
     if context and context not in names:
         raise CliError(f"--context: {context!r} is not in {file}; it has {', '.join(names) or 'none'}")
     chosen = next((item for item in contexts if item["name"] == context), active)
     return str(chosen["context"].get("namespace") or DEFAULT_NAMESPACE)
+
+
+def check_kubeconfig(file: str, context: str) -> None:
+    """Make sure that files are kubeconfigs and that the server of the context has an address. Raises CliError.
+
+    The client tells neither in words that help; what it tells well is left to it.
+    """
+    documents = [_document(path) for path in file.split(os.pathsep)]
+    chosen = context or next((one["current-context"] for one in documents if one.get("current-context")), "")
+    server = _named(documents, "clusters", _named(documents, "contexts", chosen).get("cluster")).get("server")
+    if server is not None and not _is_address(server):
+        raise CliError(f"no cluster: {file}: {server!r} is no address of a server such as https://10.0.0.1:6443")
+
+
+PARTS = {"clusters": "cluster", "contexts": "context", "users": "user"}
+"""The lists of a kubeconfig, and where each entry has its contents."""
+
+
+def _document(path: str) -> dict[str, Any]:
+    try:
+        document = yaml.safe_load(Path(path).expanduser().read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        raise CliError(f"no cluster: {path}: {one_line(error)}") from error
+    if document is None:
+        return {}
+    if not isinstance(document, dict):
+        raise CliError(f"no cluster: {path}: is no kubeconfig")
+    for key, own in PARTS.items():
+        if not _is_list_of(document.get(key) or [], own):
+            wanted = f"must be a list of entries with name and {own}"
+            raise CliError(f"no cluster: {path}: is no kubeconfig: {key}: {wanted}")
+    return document
+
+
+def _is_list_of(entries: Any, own: str) -> bool:
+    return isinstance(entries, list) and all(
+        isinstance(one, dict) and isinstance(one.get("name"), str) and isinstance(one.get(own) or {}, dict)
+        for one in entries
+    )
+
+
+def _named(documents: Iterable[dict[str, Any]], key: str, name: object) -> dict[str, Any]:
+    """Return the contents of an entry, of the first file that has it; empty where none has."""
+    entries = (one for document in documents for one in document.get(key) or () if one["name"] == name)
+    found: dict[str, Any] = next(entries, {})
+    return found.get(PARTS[key]) or {}
+
+
+def _is_address(server: object) -> bool:
+    if not isinstance(server, str) or any(char.isspace() or not char.isprintable() for char in server):
+        return False
+    try:
+        parts = urlsplit(server)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is none
+        return False
+
+
+@contextmanager
+def errors_of_client() -> Iterator[list[str]]:
+    """Collect what the client only logs: where a plugin has no credentials it goes on without any."""
+    said: list[str] = []
+    collector = _Collector(said)
+    logging.getLogger().addHandler(collector)
+    try:
+        yield said
+    finally:
+        logging.getLogger().removeHandler(collector)
+
+
+class _Collector(logging.Handler):
+    """Keeps the errors in a list."""
+
+    def __init__(self, said: list[str]) -> None:
+        super().__init__(logging.ERROR)
+        self._said = said
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep one, in one line."""
+        self._said.append(" ".join(record.getMessage().split()))

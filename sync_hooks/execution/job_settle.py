@@ -28,7 +28,7 @@ from sync_hooks.execution.job_evidence import MOST_NODES, attribute, ran_on
 from sync_hooks.execution.job_launch import measurements
 from sync_hooks.execution.phase import is_live
 from sync_hooks.execution.settle import Measured, Validation, read_bandwidth, read_goodput, together, validate
-from sync_hooks.execution.waiting import next_look, wait_within
+from sync_hooks.execution.waiting import NOT_READ, next_look, wait_within
 
 DEFAULT_MEASUREMENT_TIMEOUT_SECONDS = 300
 NEXT_STEP_SECONDS = 1
@@ -122,10 +122,13 @@ def _drain(request: Request, status: JobStatus, observed: Observed, now: datetim
     pods = ListPods(request.parent.metadata.namespace, name, fresh=True)
     if pods not in observed:
         return Reads((pods,))
-    gone = not isinstance(observed[pods], Unreadable) and not any(is_live(pod) for pod in observed[pods])
+    found = observed[pods]
+    gone = not isinstance(found, Unreadable) and not any(is_live(pod) for pod in found)
     if gone and not dropped:
         return answer(request, status.model_copy(update={"drained": True, "waiting": None}))
-    text = "the last pods of the group are going"
+    text = "the last pods of the group are going" + (
+        f"; {NOT_READ}{found.reason}" if isinstance(found, Unreadable) else ""
+    )
     waiting = wait_within(DRAIN_GIVE_UP_SECONDS, status.waiting, "Draining", text, now)
     if waiting is None:
         return answer(request, status.model_copy(update={"drained": True, "waiting": None}), dropped=dropped)

@@ -18,8 +18,13 @@ from tests.properties.plays import Action, Performance, Play
 SHARE = 10 if os.environ.get("CI") else 1
 
 
+def without_restarts(play: Play) -> Play:
+    """Leave out restarts: whether an attempt is followed by another depends on its log being read in bounded time."""
+    return replace(play, restarts=None)
+
+
 @settings(max_examples=15 * SHARE)
-@given(plays, transient, st.lists(breaks, max_size=2), clocks)
+@given(plays.map(without_restarts), transient, st.lists(breaks, max_size=2), clocks)
 def test_faults_that_pass_change_no_verdict(
     play: Play, faults: Faults, outages: list[Action], steps: tuple[tuple[float, float], ...]
 ) -> None:
@@ -41,7 +46,7 @@ def undisturbed(play: Play) -> Object:
 @settings(max_examples=10 * SHARE)
 @given(plays, transient, moments, propagations)
 def test_nothing_is_left_of_a_deleted_run(play: Play, faults: Faults, at: float, propagation: str) -> None:
-    deleted = Action(at, "delete", "WorkloadRun", option=propagation)
+    deleted = Action(at + 1, "delete", "WorkloadRun", option=propagation)
     laws = Laws()
     performance = Performance(replace(play, actions=(deleted,), faults=faults), laws.watch).run()
     check_gone(performance)

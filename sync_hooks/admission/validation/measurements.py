@@ -50,4 +50,4 @@ def sampling_advice(measurement: Value) -> Iterator[str]:
     if test.text and collective(test.text) is None:
         near = nearest(test.text, [item.name for item in COLLECTIVES.values()])
         hint = f"; did you mean {near}?" if near else ""
-        yield f"{test}: no collective of this name is known, so that no table of one counts{hint}"
+        yield f"{test}: no collective of this name is known, no table will count{hint}"

@@ -200,7 +200,7 @@ def test_the_schema_and_the_registry_know_the_same_thresholds() -> None:
         pytest.param(
             "WorkloadRun",
             {"bandwidthMeasurement": {"logProfileRef": "a", "testType": "all_redcue"}},
-            "spec.bandwidthMeasurement.testType: no collective of this name is known, so that no table of one counts; "
+            "spec.bandwidthMeasurement.testType: no collective of this name is known, no table will count; "
             "did you mean all_reduce?",
             id="an-unknown-collective",
         ),

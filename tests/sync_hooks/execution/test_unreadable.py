@@ -105,6 +105,16 @@ def test_nodes_that_cannot_be_watched_are_told_while_the_workload_runs():
 # Waits under way
 
 
+def test_pods_that_cannot_be_read_hold_up_the_end_of_a_job_for_a_bounded_time_and_it_is_told():
+    failed = test_job.failed(attribution="Group", settled=True)
+    world = {test_job.FRESH: FORBIDDEN}
+    first = after(job.sync, failed, [], world)
+    assert first.status["waiting"]["message"] == f"the last pods of the group are going; {SAID}"
+    late = after(job.sync, {**failed, "status": first.status}, [], world, seconds=301)
+    over = after(job.sync, {**failed, "status": late.status}, [], world, seconds=332)
+    assert (over.status["drained"], "waiting" in over.status) == (True, False)
+
+
 def test_a_wait_under_way_keeps_its_reason_and_its_stamp():
     old = wait(None, "Draining", "the last pods are going", NOW)
     blind = unread(old, "timeout", NOW + timedelta(minutes=1))
