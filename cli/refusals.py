@@ -74,8 +74,8 @@ def refusal(asked: Asked, error: ApiError) -> CliError:
         return _not_found(asked, error.answer.get("details") or {})
     if reason == "AlreadyExists":
         return AlreadyExists(f"{asked.group_resource} {asked.name!r} exists already{_where(asked)}")
-    if error.status in (400, 403, 422):
-        return Refused(_said(message), _causes(error.answer))
+    if error.status in (400, 403, 422):  # of what is only read nothing is refused as an object
+        return Refused(_said(message), _causes(error.answer)) if asked.verb == "create" else CliError(_said(message))
     if "failed calling webhook" in message:
         return Unreachable(f"admission does not answer: {message}")
     return Unreachable(f"the cluster cannot answer now: {message}")

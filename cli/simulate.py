@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -72,13 +72,10 @@ def command(
     run = simulation.store.get(API_VERSION, "WorkloadRun", given.namespace, given.name).obj
     found = of_simulation(run, report.objects, inventory)
     summed = estimate(report, len(found.jobs))
-    names = {node["metadata"]["name"] for node in inventory}
-    unused = unused_rules(played, simulation.director.applied, names)
-    for rule, why in unused.items():
-        print_note(f"{scenario}: {rule} never applied: {why}")
+    unused = unused_rules(played, simulation.director.applied, {node["metadata"]["name"] for node in inventory})
+    never = _tell_unused(scenario, unused)
     if output == "json":
-        never = {"rulesNeverApplied": [{"rule": rule, "message": why} for rule, why in unused.items()]}
-        print_json({**_document(run, report), **({"estimate": summed} if costs else {}), **(never if unused else {})})
+        print_json({**_document(run, report), **({"estimate": summed} if costs else {}), **never})
     else:
         print_run(found, output, simulation.clock.now(), no_color=no_color)
     if costs and output == "text":
@@ -113,6 +110,14 @@ def _document(run: Object, report: Report) -> dict[str, Any]:
         "events": list(report.events),
         "virtualSeconds": report.virtual_seconds,
     }
+
+
+def _tell_unused(scenario: str | None, unused: Mapping[str, str]) -> dict[str, Any]:
+    """Name the rules of the scenario that no workload met; returns their part of the document."""
+    for rule, why in unused.items():
+        print_note(f"{scenario}: {rule} never applied: {why}")
+    listed = [{"rule": rule, "message": why} for rule, why in unused.items()]
+    return {"rulesNeverApplied": listed} if listed else {}
 
 
 def _introduce(console: Console, given: RunInput) -> None:

@@ -113,7 +113,9 @@ def _read_running(sample: Sample, _: JobState, logs: Logs, reading: BandwidthRea
         sample = sample.having(last_sample_time=rfc3339(sample.now))
     message = f"{rows_seen(reading)} rows read from pod {logs.sources[0].pod}"
     status = answering.measuring(sample.status, "True", answering.JOB_RUNNING, message, sample.now)
-    seconds = answering.NEXT_PAGE_RESYNC_SECONDS if more else sampling.interval(sample.spec.sample_interval)
+    last = sample.status.last_sample_time
+    pause = sampling.pause(sample.request, sample.spec.sample_interval, last)
+    seconds = answering.NEXT_PAGE_RESYNC_SECONDS if more else pause
     return answering.answer(sample.request, status, seconds)
 
 
@@ -152,7 +154,8 @@ def _without_logs(sample: Sample, job: JobState, problem: NotThere | Unreadable)
 def _complete(sample: Sample, job: JobState, reading: BandwidthReading, note: str) -> Answer:
     """End with what the log held."""
     rows = rows_seen(reading)
-    sample = sample.having(**shown(reading, _wanted(sample)), doubts=list(doubts(reading, _wanted(sample))) or None)
+    found = list(doubts(reading, _wanted(sample))) if job.phase == SUCCEEDED else []
+    sample = sample.having(**shown(reading, _wanted(sample)), doubts=found or None)
     if note and rows:
         sample = sample.having(notes=[*(sample.status.notes or ()), note])
     if job.phase != SUCCEEDED:

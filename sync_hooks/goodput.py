@@ -120,7 +120,9 @@ def _go_on(sample: Sample, logs: Logs, *, more: bool) -> Result:
         sample = sample.having(last_sample_time=rfc3339(sample.now))
     message = f"reading {' and '.join(source.pod for source in logs.sources)}"
     status = answering.measuring(sample.status, "True", answering.JOB_RUNNING, message, sample.now)
-    seconds = answering.NEXT_PAGE_RESYNC_SECONDS if more else sampling.interval(sample.spec.sample_interval)
+    last = sample.status.last_sample_time
+    pause = sampling.pause(sample.request, sample.spec.sample_interval, last)
+    seconds = answering.NEXT_PAGE_RESYNC_SECONDS if more else pause
     return answering.answer(sample.request, status, seconds)
 
 

@@ -48,6 +48,7 @@ MIRRORED = (
     "progress",
     "results",
     "applied_overrides",
+    "warnings",
     "waiting",
     "completion_time",
 )

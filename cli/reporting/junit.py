@@ -84,7 +84,8 @@ def _verdict(run: RunView, name: str) -> Element:
 def _run_output(run: RunView, now: datetime) -> list[str]:
     unknown = [f"not known: {note}" for note in run.notes]
     found = wording.results(run.status.get("results") or {})
-    return [f"written {now:%Y-%m-%dT%H:%M:%SZ}", *wording.facts(run.status), *found, *unknown]
+    remarks = (run.status.get("verdictReasons") or ()) if run.verdict == "Passed" else ()
+    return [f"written {now:%Y-%m-%dT%H:%M:%SZ}", *remarks, *wording.facts(run.status), *found, *unknown]
 
 
 def _group(group: GroupView, name: str, now: datetime) -> Element:

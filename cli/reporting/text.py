@@ -44,8 +44,9 @@ def print_summary(console: Console, run: RunView) -> None:
     verdict = run.verdict or "under way"
     style = f"bold {COLOURS.get(verdict, '')}".strip()
     console.print(Text.assemble(f"\n{printable(run.namespace)}/{printable(run.name)}: ", (printable(verdict), style)))
+    word = "but" if run.verdict == "Passed" else "because"
     for reason in run.status.get("verdictReasons") or ():
-        console.print(_safe(f"  because {reason}"))
+        console.print(_safe(f"  {word} {reason}"))
     for line in wording.facts(run.status):
         console.print(_safe(f"  {line}"))
     for note in run.notes:

@@ -140,7 +140,7 @@ def _documents(content: bytes) -> list[Any]:
         return [document for document in yaml.load_all(content, _Loader) if document is not None]
     except msgspec.DecodeError as error:
         raise InventoryError(f"not JSON: {error}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError) as error:  # not UTF-8, numbers of thousands of digits
         raise InventoryError(f"not YAML: {' '.join(str(error).split())}") from error
     except RecursionError as error:
         raise InventoryError("nested too deeply") from error

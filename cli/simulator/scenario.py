@@ -106,7 +106,7 @@ def parse(text: str, folder: Path) -> Scenario:
     """Read a scenario; relative log files are sought in ``folder``. Raises ScenarioError."""
     try:
         document = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date that is none, lists within lists
         raise ScenarioError(f"not YAML: {' '.join(str(error).split())}") from error
     if not isinstance(document, dict) or not isinstance(document.get("jobs"), list):
         raise ScenarioError("jobs: Required value: a scenario is a mapping with a list of jobs")

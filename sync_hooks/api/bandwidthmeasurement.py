@@ -28,8 +28,8 @@ class BandwidthMeasurementSpec(ApiModel):
     log_profile_ref: str = Field(min_length=1, max_length=253)
     """Name of the LogProfile that understands the table."""
     sample_interval: Duration | None = None
-    """Time between two log reads (default 60s). More than 2m is read as 2m: the end of a Job must be noticed while its
-    pods still exist."""
+    """Time between two log reads (default 60s); less in the first minutes, so that short runs end soon. More than 2m is
+    read as 2m: the end of a Job must be noticed while its pods still exist."""
     test_type: str | None = Field(default=None, max_length=63)
     """Collective under test, for example all_reduce: only its tables count. Of a test that is no known collective only
     tables that bear its name count, and what programs other than nccl-tests print."""

@@ -25,8 +25,8 @@ class GoodputMeasurementSpec(ApiModel):
     log_profile_ref: str = Field(min_length=1, max_length=253)
     """Name of the LogProfile that understands the training log."""
     sample_interval: Duration | None = None
-    """Time between two log reads (default 60s). More than 2m is read as 2m: the end of a Job must be noticed while its
-    pods still exist."""
+    """Time between two log reads (default 60s); less in the first minutes, so that short runs end soon. More than 2m is
+    read as 2m: the end of a Job must be noticed while its pods still exist."""
 
 
 class GoodputMeasurementStatus(ApiModel):

@@ -106,7 +106,7 @@ class GoodputMeasurementTemplate(ApiModel):
     log_profile_ref: str = Field(min_length=1, max_length=253)
     """Name of the LogProfile that understands the training log."""
     sample_interval: Duration | None = None
-    """Time between two log reads (default 60s)."""
+    """Time between two log reads (default 60s); less in the first minutes, so that short runs end soon."""
 
 
 class BandwidthMeasurementTemplate(ApiModel):
@@ -115,7 +115,7 @@ class BandwidthMeasurementTemplate(ApiModel):
     log_profile_ref: str = Field(min_length=1, max_length=253)
     """Name of the LogProfile that understands the test's table."""
     sample_interval: Duration | None = None
-    """Time between two log reads (default 60s)."""
+    """Time between two log reads (default 60s); less in the first minutes, so that short runs end soon."""
     test_type: str | None = None
     """Collective under test, for example all_reduce: only its tables count."""
 
@@ -224,6 +224,8 @@ class WorkloadRunStatus(ApiModel):
     """Measured values over all groups."""
     applied_overrides: list[AppliedOverride] | None = None
     """Overrides that matched, and what each changed."""
+    warnings: list[str] | None = None
+    """Things worth knowing that change nothing, for example nodes that another run under way was planned for."""
     waiting: Waiting | None = None
     """What the run waits for, absent when for nothing in particular."""
     completion_time: Timestamp | None = None

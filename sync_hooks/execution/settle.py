@@ -62,7 +62,7 @@ def read_bandwidth(raw: Any, spec: JobSpec) -> Measured:
     return Measured(
         figures=figures,
         unmeasured=(*(f"bandwidth: {text}" for text in doubts), *_over_unknown_network(spec, sockets=sockets)),
-        doubtful=frozenset(figures if doubts else ()),
+        doubtful=frozenset(figures if doubts or ranks else ()),
         wrong=f"the test counted {status.wrong_count} wrong values" if status.wrong_count else "",
         apart=ranks.message if ranks and ranks.certain else "",
         fallback="NCCL fell back to sockets" if sockets and spec.fabric_expected else "",

@@ -26,6 +26,7 @@ from sync_hooks.measurements.sample import Sample, SpecT, StatusT
 from sync_hooks.measurements.subject import job_read
 
 DEFAULT_INTERVAL_SECONDS = 60
+SHORTEST_PAUSE_SECONDS = 15
 LONGEST_INTERVAL_SECONDS = 120  # the end of a Job must be noticed while its pods still exist
 
 _MOST_PROBLEMS = 5  # of a spec, in one message
@@ -41,7 +42,7 @@ def begin(
     spec = read_spec(spec_model, request.parent.spec)
     if isinstance(spec, str):
         return answer(request, measuring(status, "False", INVALID_SPEC, spec, now))
-    left = seconds_left(status.last_sample_time, interval(spec.sample_interval), now)
+    left = seconds_left(status.last_sample_time, pause(request, spec.sample_interval, status.last_sample_time), now)
     if left > 0:
         return unchanged(request, left)
     namespace = request.parent.metadata.namespace
@@ -73,6 +74,17 @@ def interval(text: Duration | None) -> float:
     """Return the seconds between two samples."""
     seconds = parse_duration(text) if text else None
     return min(seconds if seconds else DEFAULT_INTERVAL_SECONDS, LONGEST_INTERVAL_SECONDS)
+
+
+def pause(request: Request, text: Duration | None, last_sample: str | None) -> float:
+    """Return the seconds from a sample to the next: the interval, and less while the measurement is young.
+
+    What ends within a minute should not be noticed another minute later; for what takes hours it makes no difference.
+    """
+    created = parse_rfc3339(request.parent.metadata.creation_timestamp or "")
+    last = parse_rfc3339(last_sample or "")
+    age = (last - created).total_seconds() if created and last else LONGEST_INTERVAL_SECONDS
+    return min(interval(text), max(SHORTEST_PAUSE_SECONDS, age))
 
 
 def seconds_left(last_sample: str | None, seconds: float, now: datetime) -> float:

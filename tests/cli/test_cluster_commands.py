@@ -227,8 +227,7 @@ class TestStatus:
 
     def test_waiting_goes_on_to_the_verdict(self, served: Served) -> None:
         call("run", BANDWIDTH)
-        for _ in range(10):
-            served.advance()
+        served.steps = 20
         called = call("status", NAME, "--wait", "--timeout", "1m")
         assert called.code == 0
         assert "Passed" in called.out

@@ -17,6 +17,7 @@ from cli.exits import INTERRUPTED
 from cli.following import RECONNECT_SECONDS, Moment, follow, follow_and_report
 from cli.options import ClusterFlags
 from cli.progress import Lines, Picture, bar, time_left
+from cli.simulator.scenario import Rule, Scenario
 from tests.cli.calling import call
 from tests.cli.served import Served, simulated
 
@@ -65,7 +66,17 @@ def test_it_ends_with_the_verdict(served: Served) -> None:
     assert [moment.status.get("verdict") for moment in moments[-2:]] == [None, "Passed"]
 
 
-def test_bandwidth_so_far_is_read_as_columns_and_rarely(served: Served) -> None:
+@pytest.fixture
+def lasting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    """A run that lasts long enough to be measured more than once."""
+    with simulated(tmp_path, scenario=Scenario((Rule(after=300.0),))) as served:
+        monkeypatch.setenv("KUBECONFIG", str(served.kubeconfig))
+        call("run", EXAMPLE)
+        yield served
+
+
+def test_bandwidth_so_far_is_read_as_columns_and_rarely(lasting: Served) -> None:
+    served = lasting
     served.calls.clear()
     moments = followed()
     measured = [moment.figures["busBandwidthGBps"] for moment in moments if "busBandwidthGBps" in moment.figures]

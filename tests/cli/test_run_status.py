@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.exits import exit_of
+from cli.refusals import Asked, Refused, refusal
 from cli.reporting.document import document
 from cli.reporting.formats import FORMS
 from cli.reporting.text import print_report
@@ -26,6 +27,7 @@ from cli.run_view import view
 from tests.cli.calling import call
 from tests.cli.made import made
 from tests.cli.terminals import printed
+from webhook.apiserver import ApiError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 METADATA = {"name": "x", "namespace": "default", "uid": "u"}
@@ -132,6 +134,22 @@ def test_an_answer_that_is_no_run_is_2_in_one_line(tmp_path: Path, answer: Any) 
             assert called.code == 2
             assert called.err.startswith("error: the cluster's answer cannot be understood: ")
             assert called.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html", "junit"])
+def test_what_is_remarked_of_a_run_that_passed_is_in_every_report(tmp_path: Path, form: str) -> None:
+    remark = "group 0: failed and passed only when tried again, on retry 1"
+    with answering(tmp_path, run_with({"verdict": "Passed", "verdictReasons": [remark]})) as kubeconfig:
+        called = call("report", "x", "-o", form, "--kubeconfig", kubeconfig)
+    assert called.code == 0
+    assert remark in called.out
+    assert form != "text" or f"default/x: Passed\n  but {remark}\n" in called.out
+
+
+@pytest.mark.parametrize(("verb", "refused"), [("create", True), ("get", False), ("list", False), ("delete", False)])
+def test_only_an_object_can_be_refused_what_may_not_be_read_is_no_verdict(verb: str, refused: bool) -> None:
+    error = refusal(Asked(verb, "cre.nvidia.com/v1alpha1", "workloadruns", "default"), ApiError(403, "no", {}))
+    assert isinstance(error, Refused) == refused
 
 
 def test_an_odd_status_is_shown_as_far_as_it_is_understood(tmp_path: Path) -> None:

@@ -104,10 +104,11 @@ def test_a_workflow_that_was_seen_and_is_gone_was_deleted_and_no_node_has_a_verd
 def test_a_workflow_is_mirrored_with_progress_and_what_it_waits_for():
     waiting = {"reason": "WorkloadSuspended", "message": "held by Kueue", "since": "2026-01-01T12:00:00Z"}
     progress = {"iteration": 1, "iterations": 2, "groups": 4, "pending": 1, "running": 1, "succeeded": 2, "failed": 0}
-    answer = sync(run(), [workflow(progress=progress, waiting=waiting)], {})
+    warnings = ["2 of 8 nodes are used by run default/other, which is under way: groups wait for them (n0, n1)"]
+    answer = sync(run(), [workflow(progress=progress, waiting=waiting, warnings=warnings)], {})
     message = next(item["message"] for item in answer.status["conditions"] if item["type"] == "InProgress")
     assert message == "iteration 1 of 2: 2 of 4 groups done, 1 running, 1 pending; held by Kueue"
-    assert answer.status["workflowRef"] == REF
+    assert (answer.status["workflowRef"], answer.status["warnings"]) == (REF, warnings)
     assert "verdict" not in answer.status
 
 

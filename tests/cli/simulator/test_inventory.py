@@ -147,6 +147,9 @@ def test_times_stay_text() -> None:
     [
         (b"[", "not YAML"),
         (b"\xff\xfe\x00", "not YAML"),
+        (b"[" * 5000, "not YAML"),
+        (b'{"a": ' * 5000, "nested too deeply"),
+        (b"kind: " + b"1" * 5000, "not YAML"),
         (b"{", "not JSON"),
         (b"", "no GPU node among 0 nodes"),
         (b"text", "not a Kubernetes object"),

@@ -60,6 +60,8 @@ def test_the_first_rule_that_matches_counts(nodes: set[str], iteration: int, att
     ("text", "said"),
     [
         ("[", "not YAML: "),
+        ("jobs: [{after: 2026-13-45}]", "not YAML: "),
+        ("{a: " * 5000, "not YAML: "),
         ("", "jobs: Required value"),
         ("jobs: {}", "jobs: Required value"),
         ("jobs: []\nmore: 1", "more: Unsupported value"),

@@ -47,6 +47,9 @@ def test_ranks_of_one_node_under_one_mpirun_fail_validation_and_blame_nobody():
     assert (validation.status, validation.reason, validation.blames_group) == ("True", "RanksApart", False)
     assert "8 ranks on one node; 32 on 4 nodes" in validation.message
     assert unmeasured == ()
+    slow, _ = judged(ONE_NODE, spec(thresholds={"busBandwidthGBps": "value >= 500"}))
+    assert slow is not None
+    assert (slow.reason, slow.blames_group) == ("RanksApart", False)
 
 
 def test_ranks_of_one_node_without_mpirun_are_not_called_measured():

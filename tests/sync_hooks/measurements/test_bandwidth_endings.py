@@ -82,6 +82,7 @@ def test_a_failed_job_keeps_what_was_read() -> None:
     done = ended(world(logs={POD: stamped(TABLE[:20])}), "Failed")
     done.sync(100)
     assert outcome(done) == ("JobFailed", "the Job failed; 16 rows were read")
+    assert "doubts" not in done.status, "a test that did not end has no end"
 
 
 def test_a_failed_job_without_pods_ends_at_once_with_what_was_seen() -> None:

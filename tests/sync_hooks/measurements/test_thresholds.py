@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sync_hooks.api.limits import THRESHOLD_KEYS
 from sync_hooks.measurements.thresholds import FIGURES, Compiled, compile_threshold, evaluate, unknown_key
@@ -64,6 +66,14 @@ def test_what_cannot_be_evaluated_is_a_violation_with_its_own_reason(expression:
     assert violation.key in violation.message
     assert isinstance(compile_threshold(expression), str)
     assert "\n" not in violation.message
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.floats(-1e6, 1e6), st.sampled_from(["<", "<=", ">", ">=", "==", "!="]), st.floats(-1e6, 1e6))
+def test_a_comparison_is_a_threshold_only_where_one_side_is_what_was_measured(a: float, sign: str, b: float) -> None:
+    assert "does not use value" in str(compile_threshold(f"{a:f} {sign} {b:f}"))
+    assert isinstance(compile_threshold(f"value {sign} {b:f}"), Compiled)
+    assert isinstance(compile_threshold(f"{a:f} {sign} value"), Compiled)
 
 
 def test_a_violation_says_what_was_measured_and_what_was_required() -> None:

@@ -180,13 +180,16 @@ class World:
     status: dict[str, Any] = field(default_factory=dict)
     version: int = 1
     limit: int | None = None  # bytes of a page instead of 8 MiB
+    created: str = "2026-01-01T11:00:00Z"  # an hour before the beginning of time
     seen: list[Read] = field(default_factory=list)
 
     def parent(self) -> dict[str, Any]:
         """The measurement as the API holds it now."""
         ref = {"apiGroup": "cre.nvidia.com", "kind": "Job", "name": "job"}
         spec = {"jobRef": ref, "logProfileRef": DEFAULT_PROFILES[self.kind], **self.spec}
-        return manifest(self.kind, "measurement", version=str(self.version), spec=spec, status=self.status)
+        metadata = {"creationTimestamp": self.created}
+        version = str(self.version)
+        return manifest(self.kind, "measurement", version=version, metadata=metadata, spec=spec, status=self.status)
 
     def sync(self, seconds: float, parent: dict[str, Any] | None = None) -> Result:
         """Call the hook until it answers, and store the status; ``parent`` is an older one out of a cache."""
