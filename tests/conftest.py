@@ -1,4 +1,4 @@
-"""How tests are shared between workers: a file at a time, but all that need the control plane on one worker."""
+"""How tests are shared between workers: a file at a time, but all that share a control plane on one worker."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ settings.register_profile(
 )
 settings.load_profile("house")
 
-TOGETHER = "tests/cluster/"
+TOGETHER = ("tests/cluster/chart/", "tests/cluster/")  # the chart's tests have a control plane of their own
 
 
 class OneControlPlane(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
     """Not xdist's own groups: they are marked in test IDs, which pytest 9.2 no longer lets it change."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return TOGETHER if nodeid.startswith(TOGETHER) else nodeid.partition("::")[0]
+        file = nodeid.partition("::")[0]
+        return next((folder for folder in TOGETHER if file.startswith(folder)), file)
 
 
 @pytest.hookimpl(optionalhook=True)
