@@ -66,7 +66,7 @@ def test_ctrl_c_takes_the_picture_away_and_leaves_the_run_alone(tmp_path: Path) 
         code, seen = on_terminal(
             "run", EXAMPLE, "--wait", environment=environment, until=lambda text: "pending" in text
         )
-        assert code == 130
+        assert code == 130, seen
         assert "2 pending" in seen
         assert "workloadrun status nccl-all-reduce-bandwidth --wait" in seen
         assert "Traceback" not in seen

@@ -113,13 +113,20 @@ def test_what_is_as_it_should_be_is_left_alone(cluster: Cluster, server: HookSer
     server.answer = one_config_map
     cluster.apply(widget("one"))
     cluster.eventually(lambda: seen(cluster, "one").get("seen") == 1)
-    time.sleep(1)  # the driver's own status write comes back to it
-    settled, version = len(server.calls), cluster.kubectl.get("widget", "one")["metadata"]["resourceVersion"]
-    time.sleep(2)
-    assert (len(server.calls), cluster.kubectl.get("widget", "one")["metadata"]["resourceVersion"]) == (
-        settled,
-        version,
-    )
+    cluster.eventually(lambda: calls_of(server, QUIET_SECONDS) == 0)  # what it wrote itself has come back to it
+    version = cluster.kubectl.get("widget", "one")["metadata"]["resourceVersion"]
+    assert calls_of(server, QUIET_SECONDS) == 0
+    assert cluster.kubectl.get("widget", "one")["metadata"]["resourceVersion"] == version
+
+
+QUIET_SECONDS = 2.0
+
+
+def calls_of(server: HookServer, seconds: float) -> int:
+    """Count the calls of the next seconds."""
+    before = len(server.calls)
+    time.sleep(seconds)
+    return len(server.calls) - before
 
 
 def test_a_hook_that_is_busy_is_asked_again_when_it_said(cluster: Cluster, server: HookServer, driver: Driver) -> None:

@@ -12,15 +12,17 @@ from typing import Any
 import pytest
 import yaml
 
+from cli.simulator.samples import Workload, nccl_table
 from tests.cluster.chart.release import ASKED, INSTANCE, NAME
 from tests.cluster.cluster import Cluster
-from tests.cluster.run.runs import EXAMPLES, ended, node_list
+from tests.cluster.run.runs import ended, node_list
 from tests.e2e.installed import HOOKS, NAMESPACE, Product, image
 from tests.e2e.real import RealCluster
 from tests.e2e.runs import mpi, run, script
 from tests.support.kubectl import Kubectl, KubectlError
 
 NODES = ["gpu-0000", "gpu-0001"]
+RANKS = 4  # two GPUs a node
 SECONDS = 240
 ACCOUNT_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 SHOW = "id -u; touch /opt/workloadrun/new 2>&1; grep -E '^(CapEff|NoNewPrivs|Seccomp):' /proc/self/status"
@@ -61,7 +63,7 @@ def test_an_invalid_run_is_refused_with_its_causes_by_admission_in_a_pod(cluster
 
 
 def test_a_measured_run_ends_in_a_verdict(cluster: Cluster) -> None:
-    table = (EXAMPLES / "logs" / "all-reduce.log").read_text()
+    table = "\n".join((*nccl_table(Workload("all_reduce", RANKS, tuple(NODES))), ""))
     cluster.apply(
         run(
             "measured",
