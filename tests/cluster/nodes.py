@@ -14,6 +14,8 @@ def gpu_nodes(shorthand: str, gpus: int | None, labels: Mapping[str, str]) -> li
 
 
 def _unreported(node: Object, gpus: int | None, labels: Mapping[str, str]) -> Object:
-    amounts = node["status"]["allocatable"] | ({} if gpus is None else {GPU: str(gpus)})
-    metadata = {**node["metadata"], "labels": node["metadata"]["labels"] | labels}
+    changed = {} if gpus is None else {GPU: str(gpus)}
+    counted = {f"{name}.count": count for name, count in changed.items()}  # as GPU feature discovery labels it
+    amounts = node["status"]["allocatable"] | changed
+    metadata = {**node["metadata"], "labels": node["metadata"]["labels"] | counted | labels}
     return {**node, "metadata": metadata, "status": {"capacity": amounts, "allocatable": amounts}}

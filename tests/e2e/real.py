@@ -23,6 +23,7 @@ from tests.e2e.services import PROXY, start_proxies
 from tests.support.kubectl import Kubectl
 
 INVENTORY = "aws/h100x2"
+GPU_COUNT = "nvidia.com/gpu.count"
 GPUS = "2"  # and so two ranks a node: each costs a process of a machine that is small
 REGISTER_SECONDS = 120.0
 CONTROL_PLANE = "control-plane"
@@ -104,7 +105,7 @@ def _wait_for_node(kubectl: Kubectl, node: Node) -> None:
 
 def _pretend(kubectl: Kubectl, item: Object) -> None:
     """Give a node the labels and the extended resources of its platform."""
-    name, labels = item["metadata"]["name"], item["metadata"]["labels"]
+    name, labels = item["metadata"]["name"], {**item["metadata"]["labels"], GPU_COUNT: GPUS}
     amounts = {key: value for key, value in item["status"]["allocatable"].items() if key not in OF_THE_MACHINE}
     amounts[GPU] = GPUS
     kubectl("label", "--overwrite", "node", name, *[f"{key}={value}" for key, value in labels.items()])
