@@ -5,10 +5,14 @@ An interrupted connection is waited out; leaving (Ctrl-C, time up) never touches
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import FrameType
 from typing import Any, Protocol
 
 from cli.connection import Cluster, understood
@@ -61,12 +65,17 @@ class Progress(Protocol):
 def follow_and_report(cluster: Cluster, run: Run, seconds: float | None, output: str, *, no_color: bool) -> int:
     """Follow a run to its verdict, or for so many seconds, then print its report; returns the exit code."""
     last: Run = run
+    interrupted = False
     try:
-        with progress_of(output, no_color=no_color) as progress:
+        with _ctrl_c() as pressed, progress_of(output, no_color=no_color) as progress:
             for moment in follow(cluster, run, seconds):
                 progress.show(moment)
-                last = moment.run
+                last, interrupted = moment.run, pressed()
+                if interrupted:
+                    break
     except KeyboardInterrupt:
+        interrupted = True
+    if interrupted:
         print_note(f"\nleft alone, it goes on. {how_to_go_on(cluster, run)}".lstrip())
         return INTERRUPTED
     if not status_of(last).get("verdict"):
@@ -74,6 +83,27 @@ def follow_and_report(cluster: Cluster, run: Run, seconds: float | None, output:
         print_note(f"not ended within {limit}; what is known so far follows. {how_to_go_on(cluster, run)}")
     print_run(gather(cluster, last), output, datetime.now(UTC), no_color=no_color)
     return exit_of(status_of(last))
+
+
+@contextmanager
+def _ctrl_c() -> Iterator[Callable[[], bool]]:
+    """Remember that Ctrl-C was pressed: Python drops the exception where it reaches a destructor, and nothing ends."""
+    pressed = False
+
+    def press(number: int, frame: FrameType | None) -> None:
+        nonlocal pressed
+        pressed = True
+        signal.default_int_handler(number, frame)
+
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
+        yield lambda: False  # somebody else's, or not ours to set
+        return
+    signal.signal(signal.SIGINT, press)
+    try:
+        yield lambda: pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def how_to_go_on(cluster: Cluster, run: Run) -> str:

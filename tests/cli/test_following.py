@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import signal
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -109,6 +110,25 @@ def test_a_cluster_that_stays_away_is_given_up_saying_how_to_go_on(served: Serve
     with pytest.raises(CliError, match=f"the run itself goes on. Go on: workloadrun status {NAME} --wait"):
         list(follow(cluster, run, None, time.clock))
     assert RECONNECT_SECONDS <= time.now <= RECONNECT_SECONDS + 60
+
+
+class Closing:
+    """Something whose end takes a moment, in which Ctrl-C is pressed."""
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_a_ctrl_c_that_reaches_a_destructor_is_not_lost(served: Served, capfd: pytest.CaptureFixture[str]) -> None:
+    cluster, run = begin(Time())
+    cluster = replace(cluster, sleep=lambda _: (Closing(), None)[1])
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert follow_and_report(cluster, run, None, "text", no_color=True) == INTERRUPTED
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert "left alone, it goes on" in capfd.readouterr().err
 
 
 def test_a_run_that_is_deleted_meanwhile_ends_it(served: Served) -> None:
