@@ -7,7 +7,8 @@ import socket
 import threading
 from collections.abc import Iterator
 
-CHUNK = 1 << 16
+from tests.cluster.piping import join
+
 ADDRESS = "127.0.0.1"
 
 
@@ -63,10 +64,7 @@ class Relay:
 
     def _join(self, client: socket.socket) -> None:
         with client, socket.create_connection(self._target) as server, self._kept(client, server):
-            back = threading.Thread(target=_pump, args=(server, client), daemon=True)
-            back.start()
-            _pump(client, server)
-            back.join()
+            join(client, server)
 
     @contextlib.contextmanager
     def _kept(self, *ends: socket.socket) -> Iterator[None]:
@@ -84,11 +82,3 @@ class Relay:
         for end in ends:
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
-
-
-def _pump(source: socket.socket, sink: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        while data := source.recv(CHUNK):
-            sink.sendall(data)
-    with contextlib.suppress(OSError):
-        sink.shutdown(socket.SHUT_WR)

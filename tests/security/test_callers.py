@@ -17,20 +17,12 @@ from flask.testing import FlaskClient
 
 from certs.authority import make_authority
 from tests.support.hooks import manifest
+from tests.webhook.hooks_client import TOKEN, client_of_hooks
 from tests.webhook.serving import GOOD, Server, review, start, stop
 from webhook.app import create_app
-from webhook.settings import ADMISSION, HOOKS, Settings
+from webhook.settings import ADMISSION, Settings
 
-TOKEN = "0123456789abcdef0123456789abcdef"
 SYNC = "/hooks/cre-workloadruns/sync"
-KUBECONFIG = """
-apiVersion: v1
-kind: Config
-current-context: nowhere
-contexts: [{name: nowhere, context: {cluster: nowhere, user: nobody}}]
-clusters: [{name: nowhere, cluster: {server: "http://127.0.0.1:9"}}]
-users: [{name: nobody, user: {}}]
-"""
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +34,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture
 def hooks(tmp_path: Path) -> FlaskClient:
-    (tmp_path / "token").write_text(TOKEN)
-    (tmp_path / "config").write_text(KUBECONFIG)
-    settings = Settings(HOOKS, token_file=tmp_path / "token", kubeconfig=str(tmp_path / "config"))
-    return create_app(HOOKS, settings).test_client()
+    return client_of_hooks(tmp_path)
 
 
 @pytest.fixture

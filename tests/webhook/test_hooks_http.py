@@ -10,27 +10,13 @@ from flask.testing import FlaskClient
 from prometheus_client import REGISTRY
 
 from tests.support.hooks import KINDS, manifest
-from webhook.app import create_app
-from webhook.settings import HOOKS, Settings
-
-TOKEN = "0123456789abcdef0123456789abcdef"
-KUBECONFIG = """
-apiVersion: v1
-kind: Config
-current-context: nowhere
-contexts: [{name: nowhere, context: {cluster: nowhere, user: nobody}}]
-clusters: [{name: nowhere, cluster: {server: "http://127.0.0.1:9"}}]
-users: [{name: nobody, user: {}}]
-"""
+from tests.webhook.hooks_client import TOKEN, client_of_hooks
 
 
 @pytest.fixture
 def client(tmp_path: Path) -> FlaskClient:
     """A client of hooks whose API server does not answer."""
-    (tmp_path / "token").write_text(TOKEN)
-    (tmp_path / "config").write_text(KUBECONFIG)
-    settings = Settings(HOOKS, token_file=tmp_path / "token", kubeconfig=str(tmp_path / "config"))
-    return create_app(HOOKS, settings).test_client()
+    return client_of_hooks(tmp_path)
 
 
 def body() -> bytes:

@@ -8,7 +8,7 @@ import socket
 import threading
 from collections.abc import Iterator, Sequence
 
-CHUNK = 1 << 16
+from tests.cluster.piping import join
 
 
 @contextlib.contextmanager
@@ -38,15 +38,4 @@ def balancing(port: int, targets: Sequence[int]) -> Iterator[None]:
 
 def _join(client: socket.socket, target: int) -> None:
     with client, socket.create_connection(("127.0.0.1", target)) as server:
-        back = threading.Thread(target=_pump, args=(server, client), daemon=True)
-        back.start()
-        _pump(client, server)
-        back.join()
-
-
-def _pump(source: socket.socket, sink: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        while data := source.recv(CHUNK):
-            sink.sendall(data)
-    with contextlib.suppress(OSError):
-        sink.shutdown(socket.SHUT_WR)
+        join(client, server)

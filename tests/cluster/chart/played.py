@@ -6,7 +6,6 @@ Pods do not run on this control plane. The driver in Metacontroller's place has 
 from __future__ import annotations
 
 import base64
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -22,6 +21,7 @@ from tests.cluster import processes
 from tests.cluster.chart import servers
 from tests.cluster.chart.release import ASKED, METACONTROLLER, NAME, Release
 from tests.cluster.driver import Driver
+from tests.cluster.repeating import repeating
 
 KUBELET_SECONDS = 1.0
 WITHOUT_PODS = ("admission.replicas=0", "hooks.replicas=0")
@@ -44,7 +44,6 @@ class Pods:
 @contextmanager
 def kubelet(release: Release, folder: Path) -> Iterator[None]:
     """Bring the Secret to the hooks' pod, some time after it has changed, as often as it does."""
-    stop = threading.Event()
 
     def bring() -> None:
         secret = release.cluster.kubectl.find("secret", f"{NAME}-tls") or {}
@@ -56,41 +55,17 @@ def kubelet(release: Release, folder: Path) -> Iterator[None]:
         (folder / "tokens.new").write_bytes(found["tokens"])
         (folder / "tokens.new").replace(folder / "tokens")
 
-    def keep() -> None:
-        while not stop.wait(KUBELET_SECONDS):
-            bring()
-
     folder.mkdir()
     bring()
-    thread = threading.Thread(target=keep)
-    thread.start()
-    try:
+    with repeating(bring, KUBELET_SECONDS):
         yield
-    finally:
-        stop.set()
-        thread.join()
 
 
 @contextmanager
 def looking(rotator: Rotator) -> Iterator[None]:
     """Let a rotator look again and again."""
-    stop, trouble = threading.Event(), []
-
-    def look() -> None:
-        while not stop.wait(0.3):
-            try:
-                rotator.look()
-            except Exception as error:
-                trouble.append(error)
-
-    thread = threading.Thread(target=look)
-    thread.start()
-    try:
+    with repeating(rotator.look, 0.3):
         yield
-    finally:
-        stop.set()
-        thread.join()
-    assert trouble == []
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ import yaml
 
 from certs.credentials import Stage
 from tests.cluster.chart.release import CHART, NAME, Release
+from tests.cluster.repeating import repeating
 from tests.support.kubectl import KubectlError
 
 WEBHOOKS = tuple(
@@ -46,20 +46,14 @@ def timeouts(release: Release) -> list[int | str]:
 @contextmanager
 def never_blank(release: Release) -> Iterator[None]:
     """See to it that the API server trusts the same CA all the while."""
-    api, done, seen = release.api, threading.Event(), set()
+    api, seen = release.api, set()
 
     def look() -> None:
-        while not done.wait(0.02):
-            for path in WEBHOOKS:
-                seen.add(api.get(path)["webhooks"][0]["clientConfig"].get("caBundle"))
+        for path in WEBHOOKS:
+            seen.add(api.get(path)["webhooks"][0]["clientConfig"].get("caBundle"))
 
-    thread = threading.Thread(target=look)
-    thread.start()
-    try:
+    with repeating(look, 0.02):
         yield
-    finally:
-        done.set()
-        thread.join()
     assert len(seen) == 1
     assert None not in seen
 
