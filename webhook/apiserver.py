@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from webhook.wire import Wire
 
@@ -64,12 +64,18 @@ class Path:
     subresource: str = ""
 
     def url(self, query: Mapping[str, str | int] | None = None) -> str:
-        """Write the path with its query."""
+        """Write the path with its query; a name that a tenant made up stays one part of it, whatever it contains."""
         prefix = "/api/v1" if self.api_version == "v1" else f"/apis/{self.api_version}"
-        where = f"/namespaces/{self.namespace}" if self.namespace else ""
-        parts = [part for part in (self.resource, self.name, self.subresource) if part]
+        where = f"/namespaces/{_part(self.namespace)}" if self.namespace else ""
+        parts = [_part(part) for part in (self.resource, self.name) if part]
+        parts += [self.subresource] if self.subresource else []
         tail = f"?{urlencode(query)}" if query else ""
         return "/".join([prefix + where, *parts]) + tail
+
+
+def _part(text: str) -> str:
+    """Quote a part of a path; dots too where they would mean a folder above."""
+    return quote(text, safe="") if text.strip(".") else text.replace(".", "%2E")
 
 
 class ApiServer:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import fields
-from pathlib import Path
+from pathlib import Path as File
 from typing import Any
+from urllib.parse import unquote
 
 import msgspec
 import pytest
@@ -26,8 +27,9 @@ from sync_hooks.measurements.pattern import compile_pattern, hits
 from sync_hooks.measurements.thresholds import evaluate
 from tests.support.hooks import NAMESPACE, NOW, live, manifest
 from webhook.answering import HOOKS, PARENTS, answer
+from webhook.apiserver import Path
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = File(__file__).parents[2] / "examples"
 CLUSTER_WIDE = frozenset({"Namespace", "Node", "LogProfile"})
 RUNS_OF_ALL = ListObjects("cre.nvidia.com/v1alpha1", "Workflow")
 """Which runs hold nodes already; of them the plans are read."""
@@ -137,3 +139,24 @@ def test_a_pattern_that_could_take_for_ever_reads_a_log_to_its_end() -> None:
     assert not isinstance(pattern, str)
     log = b"a" * 100_000 + b"!\n" + b"a" * 10 + b"\n"
     assert [hit.text("step") for hit in hits(pattern, log)] == [b"a" * 10]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../../elsewhere/jobs/victim",
+        "..",
+        ".",
+        "victim/log?container=x",
+        "victim#part",
+        "victim HTTP/1.1\r\nHost: x\r\n\r\nGET /api/v1/secrets",
+        "victim%2f..%2f",
+    ],
+)
+def test_a_name_stays_one_part_of_a_path(name: str) -> None:
+    url = Path("cre.nvidia.com/v1alpha1", "jobs", "tenant", name).url()
+    folder, _, last = url.rpartition("/")
+    assert folder == "/apis/cre.nvidia.com/v1alpha1/namespaces/tenant/jobs"
+    assert unquote(last) == name
+    assert last not in (".", "..")
+    assert not set(last) & set(" ?#\r\n")
