@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-import yaml
-
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]  # also runs before the project is installed, and as a module
 
@@ -22,6 +20,7 @@ from official import types_yaml  # noqa: E402
 from platforms import FILE, page  # noqa: E402
 from reference import pages  # noqa: E402
 
+from cli.manifest import yaml_of  # noqa: E402
 from sync_hooks.api.crd import MOST_BYTES, crd  # noqa: E402
 from sync_hooks.api.kinds import KINDS  # noqa: E402
 from sync_hooks.api.model import GROUP  # noqa: E402
@@ -31,14 +30,6 @@ CRDS = "charts/workloadrun/templates/crds"
 PROFILES = "charts/workloadrun/profiles"
 PROFILE_SOURCES = ROOT / "sync_hooks" / "measurements" / "profiles"
 TYPES = "sync_hooks/admission/official/types.yaml"
-
-
-class _Dumper(yaml.SafeDumper):
-    """Writes every part where it stands, without anchors."""
-
-    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002  PyYAML's signature
-        """Tell that nothing is ever written as an alias."""
-        return True
 
 
 def main(arguments: list[str]) -> int:
@@ -62,7 +53,7 @@ def main(arguments: list[str]) -> int:
 @cache  # nothing that it is made from changes while this runs
 def generated() -> Mapping[str, str]:
     """Return the text of every generated file by path, relative to the repository."""
-    files = {f"{CRDS}/{GROUP}_{kind.plural}.yaml": HEADER + _crd_yaml(crd(kind)) for kind in KINDS}
+    files = {f"{CRDS}/{GROUP}_{kind.plural}.yaml": HEADER + yaml_of(crd(kind)) for kind in KINDS}
     for path, text in files.items():
         if len(text.encode()) > MOST_BYTES:
             raise ValueError(f"{path} is larger than {MOST_BYTES} bytes")
@@ -74,10 +65,6 @@ def generated() -> Mapping[str, str]:
     files[CLI_FILE] = cli_page()
     files[TYPES] = HEADER + types_yaml()
     return files
-
-
-def _crd_yaml(definition: Mapping[str, object]) -> str:
-    return yaml.dump(definition, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
 
 
 def _content(file: Path) -> str | None:

@@ -33,9 +33,3 @@ def merge_env(base: Iterable[JsonObject], user: Sequence[JsonObject]) -> list[Js
     kept = [variable for variable in base if variable["name"] not in last]
     own = [variable for variable in user if last[variable["name"]] is variable]
     return [*kept, *own]
-
-
-def prefer_user(variables: Iterable[JsonObject], user: Sequence[JsonObject]) -> list[JsonObject]:
-    """Put the user's whole variable in the place of each one of the same name."""
-    own = {variable["name"]: variable for variable in user}
-    return [own.get(variable["name"], variable) for variable in variables]
