@@ -9,7 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,8 @@ def on_terminal(
     primary, secondary = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", **(environment or {})}
     command = [sys.executable, "-m", "cli.main", *words]
-    process = subprocess.Popen(command, stdout=secondary, stderr=secondary, cwd=ROOT, env=environment)
+    with _heeding_ctrl_c():
+        process = subprocess.Popen(command, stdout=secondary, stderr=secondary, cwd=ROOT, env=environment)
     os.close(secondary)
     seen, deadline = "", time.monotonic() + 120
     while time.monotonic() < deadline:
@@ -45,6 +47,16 @@ def on_terminal(
             until = None
     os.close(primary)
     return process.wait(60), seen
+
+
+@contextmanager
+def _heeding_ctrl_c() -> Iterator[None]:
+    """Start programs as a terminal does: what a shell starts in the background, these tests too, ignores the signal."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(autouse=True)

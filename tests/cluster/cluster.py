@@ -67,11 +67,11 @@ class Cluster:
         self.apply(stages.end_on(node, End(), seconds) if node else stages.complete(seconds))
 
     def fail_pods_on(self, node: str, exit_code: int = 1, *, after: float = 0.5, message: str = "") -> None:
-        """Let pods on a node fail with this exit code, so many seconds after they started to run."""
+        """Let pods on a node, but launchers, fail with this exit code, so many seconds after they started to run."""
         self.apply(stages.end_on(node, End(exit_code, "Error", message), after))
 
     def evict_pods_on(self, node: str, *, after: float = 0.5) -> None:
-        """Let pods on a node be evicted, so many seconds after they started to run."""
+        """Let pods on a node, but launchers, be evicted, so many seconds after they started to run."""
         self.apply(stages.end_on(node, stages.EVICTED, after))
 
     def hang_pods_on(self, node: str) -> None:

@@ -13,10 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sync_hooks.api.trainer import LAUNCHER
 from tests.cluster.templates import ENDED, LOGS, RUNNING, STUCK
 
 MADE_BY_TEST = "tests.cre.nvidia.com/made-by-test"
 """Label of stages and logs that a test arranged; they go when it ends."""
+
+REPLICATED_JOB = '.metadata.labels["jobset.sigs.k8s.io/replicatedjob-name"]'
 
 RUN_SECONDS = 1.0  # long enough for controllers to see a pod running
 ARRANGED = 10**18
@@ -56,8 +59,12 @@ def complete(seconds: float) -> dict[str, Any]:
 
 
 def end_on(node: str, end: End, seconds: float) -> dict[str, Any]:
-    """Pods on a node end in this way, so many seconds after they started to run."""
-    return _stage(f"running-{node}", _on(node, "Running"), [_ended(end)], weight=ARRANGED, seconds=seconds)
+    """Pods on a node end in this way, so many seconds after they started to run.
+
+    Launchers run on: the scheduler puts them on any node of a group, and they need nothing of it that could break.
+    """
+    match = [*_on(node, "Running"), _match(REPLICATED_JOB, "NotIn", LAUNCHER)]
+    return _stage(f"running-{node}", match, [_ended(end)], weight=ARRANGED, seconds=seconds)
 
 
 def hang_on(node: str) -> dict[str, Any]:
