@@ -13,6 +13,7 @@ from webhook.metrics import CERTIFICATE_LOADS
 CERTIFICATE = "tls.crt"
 KEY = "tls.key"
 REQUEST_SECONDS = 10.0  # from its first byte to its last, so that slow senders do not hold all threads
+TIMEOUT_SLACK_SECONDS = 0.25  # a request may take this much longer
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +31,14 @@ class BoundedSocket(ssl.SSLSocket):
     def setblocking(self, flag: bool) -> None:  # noqa: FBT001  the signature is the socket's
         """Begin a request, or wait for the next one."""
         self._deadline = monotonic() + REQUEST_SECONDS if flag else None
-        self.settimeout(REQUEST_SECONDS if flag else 0.0)
+        self._let_wait(REQUEST_SECONDS if flag else 0.0)
+
+    def _let_wait(self, seconds: float) -> None:
+        """Set the timeout where it is another: each change is a system call, and lets another thread run first."""
+        current = self.gettimeout()
+        near = current is not None and 0 <= current - seconds < TIMEOUT_SLACK_SECONDS
+        if not near or bool(current) != bool(seconds):
+            self.settimeout(seconds)
 
     def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:
         """Receive, within what is left of the request's time. Raises ConnectionResetError when it is over."""
@@ -38,7 +46,7 @@ class BoundedSocket(ssl.SSLSocket):
             left = self._deadline - monotonic()
             if left <= 0:
                 raise ConnectionResetError("the request took too long to arrive")
-            self.settimeout(left)
+            self._let_wait(left)
         try:
             return super().recv(buflen, flags)
         except TimeoutError as error:

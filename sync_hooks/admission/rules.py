@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 
 from sync_hooks.admission.defaulting import Default
@@ -48,8 +49,11 @@ _MODULES = {
 
 def kind_rules(api_version: object, kind: object) -> KindRules | None:
     """Return the rules of a kind, None where it is none of ours. Imports the kind's models when first asked for it."""
-    if api_version != API_VERSION or not isinstance(kind, str) or kind not in _MODULES:
-        return None
+    return _rules(kind) if api_version == API_VERSION and isinstance(kind, str) and kind in _MODULES else None
+
+
+@cache
+def _rules(kind: str) -> KindRules:
     rules: dict[str, KindRules] = import_module(f"sync_hooks.admission.kinds.{_MODULES[kind]}").RULES
     return rules[kind]
 
