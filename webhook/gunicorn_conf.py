@@ -47,6 +47,7 @@ do_handshake_on_connect = True
 limit_request_line = 2048
 limit_request_fields = 64
 limit_request_field_size = 8190
+forwarded_allow_ips = ""  # nobody stands between the API server and us whose word of a client would count
 control_socket_disable = True  # nobody steers a running server, and the root file system is read-only
 accesslog = None
 errorlog = "-"

@@ -26,6 +26,7 @@ from sync_hooks.admission.validation.resources import (
     resource_errors,
     secret_errors,
 )
+from sync_hooks.admission.validation.retention import retention_errors
 from sync_hooks.admission.validation.scheduling import gang_errors, workload_label_errors
 from sync_hooks.admission.validation.target import target_advice, target_errors
 from sync_hooks.admission.validation.thresholds import threshold_errors
@@ -95,7 +96,7 @@ RULES = {
     "WorkloadRun": KindRules(
         model=WorkloadRunSpec,
         rules=RUN_RULES,
-        object_rules=RUN_OBJECT_RULES,
+        object_rules={**RUN_OBJECT_RULES, "image": (retention_errors,)},
         advice=RUN_ADVICE,
         defaults=RUN_DEFAULTS,
         immutable=True,
