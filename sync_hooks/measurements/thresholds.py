@@ -7,6 +7,7 @@ gives no boolean) is a violation with a reason of its own. No key hides another:
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -28,6 +29,7 @@ class Figure:
     measurement: str
     spec_field: str
     meaning: str
+    largest: float = math.inf
 
 
 FIGURES: Mapping[str, Figure] = {
@@ -35,12 +37,15 @@ FIGURES: Mapping[str, Figure] = {
     "avgStepTimeSec": Figure(GOODPUT, "goodputMeasurement", "seconds per training step, warm-up left out"),
     "avgTFLOPsPerGPU": Figure(GOODPUT, "goodputMeasurement", "TFLOP/s per GPU as printed, warm-up left out"),
     "busBandwidthGBps": Figure(BANDWIDTH, "bandwidthMeasurement", "largest bus bandwidth of all message sizes"),
-    "goodputRatio": Figure(GOODPUT, "goodputMeasurement", "share of the training time that made progress, 0 to 1"),
+    "goodputRatio": Figure(GOODPUT, "goodputMeasurement", "share of the training time that made progress, 0 to 1", 1.0),
 }
 """Every key there is; thresholds of other keys are refused by admission and fail a run that has them all the same."""
 
 _LONGEST_EXPRESSION = 1024  # characters, as in the schema
 _TRIALS = (0.0, 0.5, 1.0, 300.0, 1e6)  # an expression has to give a boolean for whatever may be measured
+
+_NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
+_BESIDE = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +109,22 @@ def _violation(key: str, expression: str, measured: float | None) -> Violation |
         return None
     message = f"threshold {key}: measured {measured:.4f} does not satisfy {cut(expression, 200)!r}"
     return Violation(key, "ThresholdViolated", message, expression, measured)
+
+
+@lru_cache(maxsize=256)  # the same few come with every object
+def only_answer(key: str, expression: str) -> bool | None:
+    """Tell what an expression says of whatever the figure may be, None where that depends on the figure.
+
+    Tried at the numbers of the expression and beside them: between two of them a comparison does not change.
+    """
+    compiled = compile_threshold(expression)
+    if isinstance(compiled, str):
+        return None
+    named = [float(number) for number in _NUMBER.findall(expression)]
+    beside = (number * factor for number in named for factor in (1 - _BESIDE, 1.0, 1 + _BESIDE))
+    values = (value for value in (*_TRIALS, *beside) if value <= FIGURES[key].largest)
+    answers = {_run(compiled.program, value) for value in values}
+    return True if answers == {True} else False if answers == {False} else None
 
 
 @lru_cache(maxsize=256)  # every Job of a run has the same few

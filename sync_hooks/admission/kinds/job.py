@@ -20,7 +20,7 @@ from sync_hooks.admission.validation.measurements import (
 )
 from sync_hooks.admission.validation.orchestration import restart_advice
 from sync_hooks.admission.validation.scheduling import workload_label_errors
-from sync_hooks.admission.validation.thresholds import threshold_errors
+from sync_hooks.admission.validation.thresholds import threshold_advice, threshold_errors
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
 from sync_hooks.api.job import JobSpec
@@ -83,6 +83,7 @@ RULES = {
             "bandwidthMeasurement": (bandwidth_advice,),
             "checkpoint": (restart_advice,),
             "goodputMeasurement": (goodput_advice,),
+            "thresholds": (threshold_advice,),
         },
         immutable=True,
         names=JOB_NAMES,

@@ -29,7 +29,7 @@ from sync_hooks.admission.validation.resources import (
 from sync_hooks.admission.validation.retention import retention_errors
 from sync_hooks.admission.validation.scheduling import gang_errors, workload_label_errors
 from sync_hooks.admission.validation.target import target_advice, target_errors
-from sync_hooks.admission.validation.thresholds import threshold_errors
+from sync_hooks.admission.validation.thresholds import threshold_advice, threshold_errors
 from sync_hooks.admission.validation.volumes import mount_errors, volume_advice, volume_errors
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
@@ -89,6 +89,7 @@ RUN_ADVICE: Mapping[str, tuple[Advice, ...]] = {
     "orchestration": (orchestration_advice,),
     "overrides": (override_advice,),
     "target": (target_advice,),
+    "thresholds": (threshold_advice,),
     "volumes": (volume_advice,),
 }
 

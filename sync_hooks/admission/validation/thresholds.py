@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sync_hooks.admission.causes import invalid, not_supported, required
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
-from sync_hooks.measurements.thresholds import FIGURES, compile_threshold
+from sync_hooks.measurements.thresholds import FIGURES, compile_threshold, only_answer
 
 
 def threshold_errors(spec: Value) -> Iterator[FieldError]:
@@ -21,3 +21,16 @@ def threshold_errors(spec: Value) -> Iterator[FieldError]:
             yield required(threshold, "must be a condition on value, for example value >= 300")
         elif threshold.text and isinstance(problem := compile_threshold(threshold.text), str):
             yield invalid(threshold, f"{problem}; it is a condition on value, for example value >= 300")
+
+
+def threshold_advice(spec: Value) -> Iterator[str]:
+    """Point at conditions that no measured number can change, such as a share given in per cent."""
+    for key, threshold in spec.field("thresholds").entries():
+        if key not in FIGURES or not threshold.text:
+            continue
+        answer = only_answer(key, threshold.text)
+        if answer is not None:
+            yield f"{threshold}: is {str(answer).lower()} for every {key} there can be: no group can {_CANNOT[answer]}"
+
+
+_CANNOT = {True: "fail it", False: "meet it"}

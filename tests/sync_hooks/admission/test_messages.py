@@ -205,6 +205,18 @@ def test_the_schema_and_the_registry_know_the_same_thresholds() -> None:
             id="an-unknown-collective",
         ),
         pytest.param(
+            "WorkloadRun",
+            {"goodputMeasurement": {"logProfileRef": "a"}, "thresholds": {"goodputRatio": "value > 90"}},
+            "spec.thresholds[goodputRatio]: is false for every goodputRatio there can be: no group can meet it",
+            id="per-cent-for-a-share",
+        ),
+        pytest.param(
+            "WorkloadRun",
+            {"bandwidthMeasurement": {"logProfileRef": "a"}, "thresholds": {"busBandwidthGBps": "value == value"}},
+            "spec.thresholds[busBandwidthGBps]: is true for every busBandwidthGBps there can be: no group can fail it",
+            id="a-threshold-that-is-always-met",
+        ),
+        pytest.param(
             "GoodputMeasurement",
             {"sampleInterval": "5m"},
             "spec.sampleInterval: more than 2m is read as 2m",

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sync_hooks.api.limits import THRESHOLD_KEYS
-from sync_hooks.measurements.thresholds import FIGURES, Compiled, compile_threshold, evaluate, unknown_key
+from sync_hooks.measurements.thresholds import FIGURES, Compiled, compile_threshold, evaluate, only_answer, unknown_key
 
 MEASURED = {"busBandwidthGBps": 480.123456, "goodputRatio": 0.91}
 
@@ -135,3 +135,23 @@ def test_a_compiled_expression_keeps_its_text() -> None:
     compiled = compile_threshold("value >= 300")
     assert isinstance(compiled, Compiled)
     assert compiled.expression == "value >= 300"
+
+
+@pytest.mark.parametrize(
+    ("key", "expression", "answer"),
+    [
+        ("busBandwidthGBps", "value >= 300", None),
+        ("busBandwidthGBps", "value > 1e9", None),
+        ("busBandwidthGBps", "value > 299.9995 && value < 300.0005", None),
+        ("busBandwidthGBps", "value == 480.123456", None),
+        ("busBandwidthGBps", "value >= 0", True),
+        ("busBandwidthGBps", "value < 300 || value > 200", True),
+        ("busBandwidthGBps", "value > 300 && value < 200", False),
+        ("goodputRatio", "value >= 0.9", None),
+        ("goodputRatio", "value >= 90", False),
+        ("goodputRatio", "value < 1.5", True),
+        ("goodputRatio", "value >= ", None),
+    ],
+)
+def test_a_condition_that_no_figure_changes_is_known(key: str, expression: str, answer: bool | None) -> None:
+    assert only_answer(key, expression) is answer
