@@ -14,6 +14,7 @@ CERTIFICATE = "tls.crt"
 KEY = "tls.key"
 REQUEST_SECONDS = 10.0  # from its first byte to its last, so that slow senders do not hold all threads
 TIMEOUT_SLACK_SECONDS = 0.25  # a request may take this much longer
+_HEAD_BEGINS, _HEAD_ENDS = b"HTTP/1.", b"\r\n\r\n"  # gunicorn sends a head as a whole, and apart from the body
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +28,7 @@ class BoundedSocket(ssl.SSLSocket):
     """
 
     _deadline: float | None = None
+    _head = b""
 
     def setblocking(self, flag: bool) -> None:  # noqa: FBT001  the signature is the socket's
         """Begin a request, or wait for the next one."""
@@ -39,6 +41,20 @@ class BoundedSocket(ssl.SSLSocket):
         near = current is not None and 0 <= current - seconds < TIMEOUT_SLACK_SECONDS
         if not near or bool(current) != bool(seconds):
             self.settimeout(seconds)
+
+    def sendall(self, data: bytes, flags: int = 0) -> None:  # type: ignore[override]
+        """Send, but keep the head of an answer until its body or `flush` comes: one record and one packet for both."""
+        head, self._head = self._head, b""
+        if not head and data.startswith(_HEAD_BEGINS) and data.endswith(_HEAD_ENDS):
+            self._head = data
+        else:
+            super().sendall(head + data, flags)
+
+    def flush(self) -> None:
+        """Send what is kept: an answer without a body ends with its head."""
+        head, self._head = self._head, b""
+        if head:
+            super().sendall(head)
 
     def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:
         """Receive, within what is left of the request's time. Raises ConnectionResetError when it is over."""

@@ -16,6 +16,8 @@ from time import monotonic
 
 from gunicorn.workers.gthread import TConn, ThreadWorker  # type: ignore[import-untyped]
 
+from webhook.tls import BoundedSocket
+
 SILENCE_SECONDS = 10.0  # from connecting to the first byte
 STAY_MILLISECONDS = 20  # for the next request; while there are threads for all connections nobody waits for this one
 
@@ -41,9 +43,18 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
 
     def handle(self, connection: TConn) -> object:
         """Answer a request and those that follow it at once; returns what gunicorn asks for, True to be kept."""
-        kept = super().handle(connection)
+        kept = self._answer(connection)
         while kept is True and self._more(connection):
-            kept = super().handle(connection)
+            kept = self._answer(connection)
+        return kept
+
+    def _answer(self, connection: TConn) -> object:
+        kept = super().handle(connection)
+        try:
+            if isinstance(connection.sock, BoundedSocket):  # plain where the handshake failed
+                connection.sock.flush()
+        except OSError:  # the caller has gone
+            return False
         return kept
 
     def _more(self, connection: TConn) -> bool:

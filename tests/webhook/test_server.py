@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from certs.authority import issue
-from tests.webhook.serving import BAD, GOOD, NAMES, ROOT, Server, start, stop
+from tests.webhook.serving import BAD, GOOD, NAMES, ROOT, Server, review, start, stop
 from webhook.tls import REQUEST_SECONDS
 
 
@@ -42,6 +42,30 @@ def test_a_connection_is_kept_for_further_requests(server: Server) -> None:
         assert server.review(GOOD, connection)["allowed"]
         assert connection.sock is not None
     connection.close()
+
+
+@pytest.mark.parametrize("headers", [{}, {"Connection": "close"}], ids=["kept", "closed"])
+def test_an_answer_without_a_body_comes_too(server: Server, headers: dict[str, str]) -> None:
+    connection = server.connect()
+    connection.request("HEAD", "/validate", headers=headers)
+    answer = connection.getresponse()
+    assert answer.status == 405
+    assert answer.read() == b""
+    connection.close()
+
+
+def test_requests_that_are_sent_at_once_are_answered_one_by_one(server: Server) -> None:
+    body = review(GOOD)
+    head = (
+        f"POST /validate HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    plain = socket.create_connection(("127.0.0.1", server.port), timeout=20)
+    with server.context().wrap_socket(plain, server_hostname="localhost") as sock:
+        sock.sendall(3 * (head.encode() + body))
+        seen = b""
+        while seen.count(b'"allowed":true') < 3:
+            seen += (received := sock.recv(1 << 16))
+            assert received
 
 
 def test_health_readiness_and_metrics_have_a_port_of_their_own(server: Server) -> None:
