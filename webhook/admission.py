@@ -29,6 +29,7 @@ API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
 OPERATIONS = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
 JSON = "application/json"
+MOST_BYTES = 8 << 20  # an UPDATE carries two objects, and the API server takes none larger than 3 MiB
 
 _UID = re.compile(rb'"uid"\s*:\s*"([0-9A-Za-z-]{1,64})"')  # the API server writes the request's own before any other
 
@@ -81,11 +82,23 @@ def _view(face: Face) -> Any:
 
     def view() -> Response:
         start = perf_counter()
-        answered = answer(request.get_data(cache=False), request.mimetype, face)
+        answered = answer(_body(), request.mimetype, face)
         seconds.observe(perf_counter() - start)
         return Response(answered.body, status=answered.status, content_type=JSON)
 
     return view
+
+
+def _body() -> bytes:
+    """Read the body; where its length is announced and allowed, without werkzeug's streams, a tenth of a call's time.
+
+    Raises RequestEntityTooLarge.
+    """
+    length = request.content_length
+    if length is None or length > MOST_BYTES:
+        return request.get_data(cache=False)
+    body: bytes = request.environ["wsgi.input"].read(length)
+    return body
 
 
 def answer(body: bytes, content_type: str, face: Face) -> Answer:

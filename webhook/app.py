@@ -13,7 +13,7 @@ from webhook import admission
 from webhook.settings import ADMISSION, HOOKS, ROLES, Settings, read_settings
 
 MOST_BYTES = {
-    ADMISSION: 8 << 20,  # an UPDATE carries two objects, and the API server takes none larger than 3 MiB
+    ADMISSION: admission.MOST_BYTES,
     HOOKS: 64 << 20,  # a sync of 2,500 Jobs has 15 MB
 }
 MOST_DRAINED_BYTES = 64 << 20  # of a body that is too large: a client that is still sending would not read the answer

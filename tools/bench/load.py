@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from itertools import cycle, islice
 from threading import Barrier
 from time import perf_counter
 
@@ -53,13 +54,20 @@ class Sample:
     """Of the server, a request."""
 
 
-def burst(endpoint: Endpoint, context: ssl.SSLContext, connections: int, each: int) -> Sample:
-    """Send ``each`` requests on so many connections at once. Raises ValueError for an answer that is not wanted."""
-    request = endpoint.request
+def burst(endpoints: Sequence[Endpoint], context: ssl.SSLContext, connections: int, each: int) -> Sample:
+    """Send ``each`` requests on so many connections at once, spread over the endpoints as a Service spreads them.
+
+    Raises ValueError for an answer that is not wanted.
+    """
     started = Barrier(connections + 1)
     with ExitStack() as opened, ThreadPoolExecutor(connections) as threads:
-        sockets = [opened.enter_context(closing(_connect(endpoint.port, context))) for _ in range(connections)]
-        running = [threads.submit(_drive, item, request, endpoint.wanted, each, started.wait) for item in sockets]
+        callers = [(_connect(item.port, context), item) for item in islice(cycle(endpoints), connections)]
+        for connection, _ in callers:
+            opened.enter_context(closing(connection))
+        running = [
+            threads.submit(_drive, connection, item.request, item.wanted, each, started.wait)
+            for connection, item in callers
+        ]
         started.wait()
         began = perf_counter()
         times = sorted(seconds for item in running for seconds in item.result())

@@ -32,9 +32,9 @@ def folder() -> Iterator[Path]:
 
 
 @contextmanager
-def product(run: Path, authority: Authority) -> Iterator[int]:
+def product(run: Path, authority: Authority, name: str = "product") -> Iterator[int]:
     """Serve the product's admission as its image does, and give its port."""
-    with _role("admission", "product", run, authority, {}) as port:
+    with _role("admission", name, run, authority, {}) as port:
         yield port
 
 
