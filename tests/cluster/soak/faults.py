@@ -14,7 +14,7 @@ from tests.cluster.cluster import Cluster
 from tests.cluster.product import ADDRESS, Product
 from tests.support.kubectl import KubectlError
 
-API = "kube-apiserver"
+API, KUBELETS = "kube-apiserver", "kwok"
 CALM_SECONDS = (2.0, 8.0)  # from the end of a fault to the next
 DOWN_SECONDS = (0.0, 4.0)
 NODE_CONDITION = (
@@ -67,13 +67,15 @@ class Faults:
         self._product.start(server)
 
     def _restart_api(self) -> None:
-        folder = self._cluster.folder
-        pid = processes.running(folder, API)
-        command = Path(f"/proc/{pid}/cmdline").read_text().split("\0")[:-1]
+        """Take the API server away for a while; KWOK begins anew, for it would back off longer than any kubelet."""
+        folder, names = self._cluster.folder, (API, KUBELETS)
+        commands = [Path(f"/proc/{processes.running(folder, name)}/cmdline").read_text() for name in names]
         processes.stop(folder, [API], grace=20)
         time.sleep(self._dice.uniform(*DOWN_SECONDS))
-        processes.start(folder, API, command)
-        processes.wait_until(self._answers, folder, API)
+        processes.stop(folder, [KUBELETS])
+        for name, command in zip(names, commands, strict=True):
+            processes.start(folder, name, command.split("\0")[:-1])
+            processes.wait_until(self._answers, folder, name)
 
     def _answers(self) -> bool:
         try:
