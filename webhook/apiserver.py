@@ -7,6 +7,7 @@ and pods are decoded to a few fields by the observer.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -36,8 +37,12 @@ RESOURCES: Mapping[tuple[str, str], str] = {
 }
 """The kinds that are ever read or written, and the resource each is served as."""
 
+_PLAIN = re.compile(r"[a-z0-9-]+")
+"""Names that no path has to be guarded against, and by far the most."""
+
 CONNECT_SECONDS = 5
 READ_SECONDS = 20  # below the hooks' timeout of 60 s
+JSON = "application/json"
 
 
 class ApiError(Exception):
@@ -75,6 +80,8 @@ class Path:
 
 def _part(text: str) -> str:
     """Quote a part of a path; dots too where they would mean a folder above."""
+    if _PLAIN.fullmatch(text):
+        return text
     return quote(text, safe="") if text.strip(".") else text.replace(".", "%2E")
 
 
@@ -84,8 +91,8 @@ class ApiServer:
     def __init__(self, kubeconfig: str | None = None, context: str | None = None, *, direct: bool = False) -> None:
         """Load credentials: from a kubeconfig file where one is given, else from the pod's service account.
 
-        ``context`` is one of the file's; absent means its current one. ``direct`` reads over connections of our own,
-        which cost a tenth; where the configuration names a proxy that is left alone.
+        ``context`` is one of the file's; absent means its current one. ``direct`` reads and creates over connections of
+        our own, which cost a tenth; where the configuration names a proxy that is left alone.
         """
         import urllib3
         from kubernetes import client, config
@@ -111,7 +118,7 @@ class ApiServer:
         query: Mapping[str, str | int] | None = None,
         *,
         seconds: float = READ_SECONDS,
-        accept: str = "application/json",
+        accept: str = JSON,
     ) -> bytes:
         """Return the body of a GET; raises ApiError."""
         if self._wire is None:
@@ -120,20 +127,35 @@ class ApiServer:
 
     def post(self, path: Path, body: Mapping[str, Any], query: Mapping[str, str | int] | None = None) -> bytes:
         """Create an object and return it as stored; raises ApiError."""
-        return self._request("POST", path.url(query), body)
+        if self._wire is None:
+            return self._request("POST", path.url(query), body)
+        return self._create(self._wire, path.url(query), json.dumps(body).encode())
 
     def delete(self, path: Path, options: Mapping[str, Any]) -> bytes:
         """Delete an object, with Kubernetes' DeleteOptions; raises ApiError."""
         return self._request("DELETE", path.url(), options)
 
     def _read(self, wire: Wire, url: str, seconds: float, accept: str) -> bytes:
-        headers = {"Accept": accept}
-        self._client.update_params_for_auth(headers, [], ["BearerToken"], url, "GET", None)
+        headers = self._authorized("GET", url, {"Accept": accept})
         try:
             status, content = wire.get(url, headers, CONNECT_SECONDS, seconds)
         except OSError as error:
             raise ApiError(0, f"GET {url}: {error}") from error
         return _checked("GET", url, status, content)
+
+    def _create(self, wire: Wire, url: str, body: bytes) -> bytes:
+        """Create an object; one that has a name is made once, however often it is sent."""
+        headers = self._authorized("POST", url, {"Accept": JSON, "Content-Type": JSON})
+        try:
+            status, content = wire.post(url, headers, body, CONNECT_SECONDS, READ_SECONDS)
+        except OSError as error:
+            raise ApiError(0, f"POST {url}: {error}") from error
+        return _checked("POST", url, status, content)
+
+    def _authorized(self, method: str, url: str, headers: dict[str, str]) -> dict[str, str]:
+        """Add the token as it is now: the official client reads it again when it is old."""
+        self._client.update_params_for_auth(headers, [], ["BearerToken"], url, method, None)
+        return headers
 
     def _request(
         self,
@@ -141,9 +163,9 @@ class ApiServer:
         url: str,
         body: Mapping[str, Any] | None,
         seconds: float = READ_SECONDS,
-        accept: str = "application/json",
+        accept: str = JSON,
     ) -> bytes:
-        headers: dict[str, str] = {"Accept": accept, "Content-Type": "application/json"}
+        headers: dict[str, str] = {"Accept": accept, "Content-Type": JSON}
         queries: list[tuple[str, str]] = []
         self._client.update_params_for_auth(headers, queries, ["BearerToken"], url, method, body)
         try:

@@ -1,8 +1,8 @@
-"""GET over HTTP/1.1 on connections that stay open: what the hooks do some forty times a group, in a tenth of the CPU.
+"""GET and POST over HTTP/1.1 on connections that stay open: some forty times a group, in a tenth of the CPU.
 
 Measured on one small object: 0.06 ms here, 0.35 ms by http.client, 0.75 ms by the official client, most of it for
-headers that nobody looks at. Follows no redirect, knows no proxy, asks for no compression; whatever is no proper answer
-is an OSError.
+headers that nobody looks at; on an event 0.1 ms against 0.5. Follows no redirect, knows no proxy, asks for no
+compression; whatever is no proper answer is an OSError.
 """
 
 from __future__ import annotations
@@ -41,8 +41,20 @@ class Wire:
 
     def get(self, url: str, headers: Mapping[str, str], connect_seconds: float, seconds: float) -> tuple[int, bytes]:
         """Return status and body; ``seconds`` are the longest silence. Raises OSError."""
+        return self._exchange(self._head("GET", url, headers), connect_seconds, seconds)
+
+    def post(
+        self, url: str, headers: Mapping[str, str], body: bytes, connect_seconds: float, seconds: float
+    ) -> tuple[int, bytes]:
+        """Send a body, else as `get`. It may be sent twice, so what it asks for must be harmless the second time."""
+        head = self._head("POST", url, {**headers, "Content-Length": str(len(body))})
+        return self._exchange(head + body, connect_seconds, seconds)
+
+    def _head(self, method: str, url: str, headers: Mapping[str, str]) -> bytes:
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-        request = f"GET {self._prefix}{url} HTTP/1.1\r\nHost: {self._host}\r\n{lines}\r\n".encode("latin-1")
+        return f"{method} {self._prefix}{url} HTTP/1.1\r\nHost: {self._host}\r\n{lines}\r\n".encode("latin-1")
+
+    def _exchange(self, request: bytes, connect_seconds: float, seconds: float) -> tuple[int, bytes]:
         while self._idle:
             try:
                 connection = self._idle.pop()

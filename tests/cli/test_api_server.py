@@ -27,9 +27,9 @@ def served(tmp_path: Path) -> Iterator[Served]:
         yield served
 
 
-@pytest.fixture
-def api(served: Served) -> ApiServer:
-    return ApiServer(str(served.kubeconfig), "lab")
+@pytest.fixture(params=[False, True], ids=["official client", "own connections"])
+def api(served: Served, request: pytest.FixtureRequest) -> ApiServer:
+    return ApiServer(str(served.kubeconfig), "lab", direct=request.param)
 
 
 def test_a_context_is_one_of_the_files(served: Served) -> None:

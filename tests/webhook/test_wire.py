@@ -107,6 +107,15 @@ def test_a_connection_is_used_again_with_the_prefix_of_the_server_before_each_pa
     assert requests[0].endswith(b"Accept: application/json\r\n\r\n")
 
 
+def test_a_body_is_sent_with_its_length_and_its_answer_read() -> None:
+    with scripted([ONE, TWO]) as (wire, script):
+        assert wire.post("/x", {"Content-Type": "application/json"}, b'{"a":1}', SECONDS, SECONDS) == (200, b"one")
+        assert get(wire) == (200, b"two")
+    [[request, _]] = script.requests
+    assert request.startswith(b"POST /x HTTP/1.1\r\n")
+    assert request.endswith(b'\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\n{"a":1}')
+
+
 def test_a_connection_that_the_server_ended_while_it_was_idle_is_replaced_in_silence() -> None:
     with scripted([ONE], [TWO]) as (wire, _):
         assert (get(wire), get(wire)) == ((200, b"one"), (200, b"two"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from cli.hooking import admission, hooks
 from cli.inputs import shipped_profiles
@@ -22,7 +22,10 @@ from tests.cluster.run.runs import example
 from webhook.apiserver import ApiError, Path
 from webhook.observer import Observer
 
-START = datetime(2026, 1, 1, tzinfo=UTC)
+AGO = timedelta(seconds=150)
+"""When the run began, for hooks that are called now: a little longer than it takes. Stamps of the future do not count,
+and waits and workloads that have become old are given up: that would be another run.
+"""
 NAMESPACE = "default"
 MOST_VIRTUAL_SECONDS = 3600.0
 NOT_FOUND = 404
@@ -95,7 +98,7 @@ def record(groups: int) -> list[Call]:
 
         return call
 
-    simulation = Simulation(make(f"aws/h100x{2 * groups}"), Scenario(), factory, START)
+    simulation = Simulation(make(f"aws/h100x{2 * groups}"), Scenario(), factory, datetime.now(UTC) - AGO)
     run = example("nccl-all-reduce-bandwidth", numNodes=2)
     run = {**run, "metadata": {**run["metadata"], "namespace": NAMESPACE}}
     simulation.apply([*shipped_profiles(), run], admission)

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from sync_hooks.api.bandwidthmeasurement import BandwidthReading
-from sync_hooks.api.goodputrun import GoodputRun
+from sync_hooks.api.goodputrun import EarlierRuns, GoodputRun
 from sync_hooks.api.observed import Log
-from sync_hooks.measurements.goodput import read_lines
 from sync_hooks.measurements.reading import read_page
 from sync_hooks.measurements.summary import rows_seen
 from sync_hooks.measurements.tally import Wanted
+from sync_hooks.measurements.training import read_lines
 from tests.sync_hooks.measurements.tables import SWEEP, table
 from tests.sync_hooks.measurements.worlds import at, example, profile, stamped
 
@@ -66,7 +66,7 @@ def _goodput(folder: Path) -> list[Row]:
     content, megatron = large_log(example("megatron-training.log") * 20), profile("megatron-training")
 
     def read() -> GoodputRun:
-        return read_lines(GoodputRun(workload_uid="uid"), content, megatron)
+        return read_lines(EarlierRuns(), GoodputRun(workload_uid="uid"), content, megatron)[1]
 
     if not read().highest_step:
         raise ValueError("the training was not read")
