@@ -14,7 +14,7 @@ from sync_hooks.planning.orchestration import NVLINK_DOMAIN
 from sync_hooks.planning.plan import Plan
 from sync_hooks.report.distribution import SMALLER_IS_BETTER
 from sync_hooks.report.iteration import IterationResult
-from sync_hooks.report.nodes import BlamedNode, node_verdicts
+from sync_hooks.report.nodes import BlamedNode, NodeVerdicts, node_verdicts
 
 FAILED, INCONCLUSIVE, UNKNOWN, EXCLUDED = "failed", "inconclusive", "unknown", "excluded"
 RUNNING, PENDING, SUCCEEDED = "running", "pending", "succeeded"
@@ -44,8 +44,10 @@ class NodeView:
 
 def node_views(found: RunObjects, groups: Sequence[Grouped]) -> tuple[tuple[NodeView, ...], str]:
     """Return every targeted node, sorted by name, and the label that their domains are told by."""
-    verdicts, complete = _verdicts(found)
-    excluded = _excluded(found)
+    results = [*found.results, *_provisional(found, found.plan)] if found.plan else []
+    judged = node_verdicts(found.plan, results) if found.plan else None
+    verdicts, complete = _verdicts(found, judged, {result.iteration for result in results})
+    excluded = _excluded(found, judged)
     states = _states(groups)
     numbers: dict[str, set[int]] = {}
     figures: dict[str, dict[str, float]] = {}
@@ -96,19 +98,19 @@ def _state(
     return states.get(name, PENDING), "", ""
 
 
-def _verdicts(found: RunObjects) -> tuple[dict[str, BlamedNode | None], bool]:
-    """Judge by the run's own lists; while there are none, or they cannot be read, by the groups that have ended.
+def _verdicts(
+    found: RunObjects, judged: NodeVerdicts | None, iterations: set[int]
+) -> tuple[dict[str, BlamedNode | None], bool]:
+    """Take the run's own lists; while there are none, or they cannot be read, what the groups that have ended say.
 
-    Also tell whether that is all there is to know.
+    Also tell whether that is all there is to know; ``iterations`` are those of which anything is known.
     """
     lists = {"succeededNodesRef": found.succeeded, "failedNodesRef": found.failed}
     stored = [nodes for key, nodes in lists.items() if key in found.status]
-    if found.plan is None or (stored and all(stored)):
+    if found.plan is None or judged is None or (stored and all(stored)):
         listed = {**dict.fromkeys(found.succeeded), **{node.name: node for node in found.failed}}
         return listed, bool(stored) and all(map(bool, stored))
-    results = [*found.results, *_provisional(found, found.plan)]
-    judged = node_verdicts(found.plan, results)
-    complete = {result.iteration for result in results} >= set(range(1, found.plan.iterations + 1))
+    complete = iterations >= set(range(1, found.plan.iterations + 1))
     return {**dict.fromkeys(judged.succeeded), **{node.name: node for node in judged.failed}}, complete
 
 
@@ -129,11 +131,14 @@ def _provisional(found: RunObjects, plan: Plan) -> list[IterationResult]:
     ]
 
 
-def _excluded(found: RunObjects) -> dict[str, str]:
-    """All excluded nodes by the plan; without one, those that the status has room for."""
-    if found.plan is not None:
-        return dict(found.plan.exclusions)
-    return {str(node["name"]): str(node["reason"]) for node in found.status.get("excludedNodes") or ()}
+def _excluded(found: RunObjects, judged: NodeVerdicts | None) -> dict[str, str]:
+    """Nodes that were left out when the run was planned, and those that went later.
+
+    The status has room for some of them; plan and results, where they could be read, have them all.
+    """
+    stated = {str(node["name"]): str(node["reason"]) for node in found.status.get("excludedNodes") or ()}
+    planned = dict(found.plan.exclusions) if found.plan else {}
+    return {**stated, **planned, **{node.name: node.message for node in (judged.excluded if judged else ())}}
 
 
 def _states(groups: Iterable[Grouped]) -> dict[str, str]:

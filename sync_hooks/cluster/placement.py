@@ -7,6 +7,7 @@ that have a home already: those are lent, and the group is an overflow group.
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -58,15 +59,25 @@ def place_by_domain(domain_of: Mapping[str, str], size: int) -> tuple[Placed, ..
     full = _full_groups(left, size, spread) or _full_groups(left, size, len(domains))
     used = {name for group in full for name in group}
     overflow = _overflow_groups(domains, used, size)
+    homes = _homes((*full, *overflow))
     return tuple(
         Placed(
             nodes=tuple(sorted(group)),
             overflow=bool(full) and number >= len(full),
-            lent=tuple(sorted(used.intersection(group))) if number >= len(full) else (),
+            lent=tuple(sorted(name for name in group if homes[name] != number)),
             domains=tuple(sorted({domain_of[name] for name in group} - {NO_DOMAIN})),
         )
         for number, group in enumerate((*full, *overflow))
     )
+
+
+def _homes(groups: Sequence[Sequence[str]]) -> Mapping[str, int]:
+    """Tell where each node is at home: in the first group that has it."""
+    homes: dict[str, int] = {}
+    for number, group in enumerate(groups):
+        for name in group:
+            homes.setdefault(name, number)
+    return homes
 
 
 def _by_domain(domain_of: Mapping[str, str]) -> dict[str, list[str]]:
@@ -97,7 +108,10 @@ def _full_groups(left: dict[str, list[str]], size: int, spread: int) -> list[lis
 
 
 def _overflow_groups(domains: Mapping[str, Sequence[str]], used: set[str], size: int) -> list[list[str]]:
-    """Group the nodes that no full group took, each filled up from its own domain first, then from the next one."""
+    """Group the nodes that no full group took, each filled up from its own domain first, then from the next one.
+
+    Nodes are lent once as long as there are others; that they run out can only happen to the last group.
+    """
     pools = {domain: sorted(names, key=lambda name: (name in used, name)) for domain, names in domains.items()}
     fresh = {domain: sum(name not in used for name in names) for domain, names in pools.items()}
     heap = [(-fresh[domain], -len(names), domain) for domain, names in pools.items()]
@@ -117,4 +131,20 @@ def _overflow_groups(domains: Mapping[str, Sequence[str]], used: set[str], size:
             if pools[domain]:
                 heapq.heappush(heap, (-fresh[domain], -len(pools[domain]), domain))
         groups.append(group)
+    if groups:
+        groups[-1] += _lent_again(domains, used, groups, size - len(groups[-1]))
     return groups
+
+
+def _lent_again(
+    domains: Mapping[str, Sequence[str]], used: set[str], groups: Sequence[Sequence[str]], count: int
+) -> list[str]:
+    """Choose nodes to fill up the last group: of its own domains first, then those that run least often."""
+    last = set(groups[-1])
+    runs = Counter(used)
+    for group in groups:
+        runs.update(group)
+    candidates = [
+        (last.isdisjoint(names), runs[name], name) for names in domains.values() for name in names if name not in last
+    ]
+    return [name for *_, name in heapq.nsmallest(count, candidates)]

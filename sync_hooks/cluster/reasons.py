@@ -46,6 +46,11 @@ def lacks(what: str, offering: int, of: int) -> str:
     return f"lacks {what}, which {offering} of {of} nodes offer"
 
 
+def alone(key: str, value: str) -> str:
+    """Say that no other node is in the node's domain, so that nothing between nodes can be measured there."""
+    return f"alone in {key}={value}: no node to measure against"
+
+
 def same_hostname(hostname: str, other: str) -> str:
     """Say that pods cannot be pinned to the node, because another one answers to the same label."""
     return f"label kubernetes.io/hostname={hostname} is also on node {other}"

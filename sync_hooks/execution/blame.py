@@ -3,7 +3,8 @@
 The first worker that failed names its node, unless the launcher had failed before or all workers ended alike; else a
 host that mpirun names; else the workers that never started while others did; never the launcher's node. Where nobody
 can be named the whole group is failed, saying so. A pod that was preempted or evicted through the API blames nobody,
-nor does an image, a configuration or a command that no worker can be started with.
+nor does an image, a configuration or a command that no worker can be started with, nor a launcher that was not started,
+was evicted, killed for its memory, or had no program to start.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from sync_hooks.api.results import FailedNode
 from sync_hooks.api.sync import ReadLog, Unreadable
 from sync_hooks.api.time import parse_rfc3339
 from sync_hooks.api.trainer import WORKER
-from sync_hooks.execution.mpirun import named_by_mpirun
+from sync_hooks.execution.mpirun import named_by_mpirun, not_launched
 from sync_hooks.execution.phase import is_launcher
+from sync_hooks.execution.starting import NOT_STARTED, has_run, lacks_program
 from sync_hooks.execution.unfailed import at_the_end, refused, stuck
 
 WORKLOAD_FAILED = "WorkloadFailed"
@@ -29,6 +31,7 @@ RAN_AND_FAILED = frozenset({WORKLOAD_FAILED, TIMED_OUT, STALLED})  # any other f
 UNKNOWN_EXIT_CODE = -1
 TAIL_LINES = 800
 TAIL_BYTES = 32 << 10
+MOST_MESSAGE = 500  # characters; a container runtime says the cause at the end, behind the names of its layers
 KILLED = (137, 143)  # SIGKILL and SIGTERM: what the others of a failed group usually die of
 OUT_OF_MEMORY = "OOMKilled"
 NOT_THE_NODES_FAULT = ("PreemptionByScheduler", "EvictionByEvictionAPI", "DeletionByTaintManager", "DeletionByPodGC")
@@ -48,6 +51,8 @@ class Failure:
     exit_code: int
     reason: str
     finished_at: str
+    message: str = ""
+    """What the runtime, or the container itself, says of its end; one line."""
 
     @property
     def only_killed(self) -> bool:
@@ -66,8 +71,19 @@ class Failure:
         if self.exit_code == UNKNOWN_EXIT_CODE:
             return f"{where}: {self.reason} {self.pod.status.message}".rstrip()
         status = self.pod.status
-        why = f": {status.reason} {status.message}".rstrip() if status.reason else ""
-        return f"{where}: container {self.container} exited with {self.exit_code} ({self.reason}){why}"
+        why = f"{status.reason} {status.message}".rstrip() if status.reason else self.message
+        told = f": {why}" if why else ""
+        return f"{where}: container {self.container} exited with {self.exit_code} ({self.reason}){told}"
+
+    @property
+    def no_program(self) -> bool:
+        """The image has no such program, or it is none."""
+        return self.exit_code in NO_COMMAND or self.not_started_for_program
+
+    @property
+    def not_started_for_program(self) -> bool:
+        """The container was not even started, for want of its program."""
+        return self.reason in NOT_STARTED and lacks_program(self.message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +105,17 @@ def _failure(pod: Pod) -> Failure | None:
     for status in (*pod.status.init_container_statuses, *pod.status.container_statuses):
         ended = status.state.terminated
         if ended is not None and ended.exit_code != 0:
-            return Failure(pod, status.name, ended.exit_code, ended.reason or "Error", ended.finished_at or "")
+            reason, at = ended.reason or "Error", ended.finished_at or ""
+            return Failure(pod, status.name, ended.exit_code, reason, at, _one_line(ended.message))
     if pod.status.phase == "Failed":
         return Failure(pod, _first_container(pod), UNKNOWN_EXIT_CODE, pod.status.reason or "PodFailed", "")
     return None
+
+
+def _one_line(message: str) -> str:
+    """Bring a message of any shape into one line, cut at its beginning."""
+    line = " ".join("".join(char if char.isprintable() else " " for char in message).split())
+    return line if len(line) <= MOST_MESSAGE else f"...{line[-MOST_MESSAGE:]}"
 
 
 def hung(pods: Sequence[Pod]) -> Failure | None:
@@ -120,11 +143,14 @@ def blame(
     ``tail`` is the end of the launcher's log, empty without one; ``hosts`` tells the node of each worker's host name.
     """
     workers = _before_the_launcher(failed)
-    nobody = _disturbed(failed, pods) or _wrong_command(failed, workers, nodes) or refused(pods)
+    nobody = _disturbed(failed, pods) or _wrong_command(failed, workers, pods, nodes) or refused(pods)
     if nobody:
         return Blame("None", (), nobody)
     named = {} if _alike(workers, nodes) else _first_to_fail(workers)
-    named = named or named_by_mpirun({**{node: node for node in nodes}, **hosts}, tail) or stuck(pods)
+    named = named or named_by_mpirun({**{node: node for node in nodes}, **hosts}, tail)
+    if not named and not workers and (own := _launchers_own(failed, tail)):
+        return Blame("None", (), own)
+    named = named or stuck(pods)
     if named and (len(named) < len(nodes) or len(nodes) == 1):
         blamed = [FailedNode(name=name, reason=WORKLOAD_FAILED, message=text) for name, text in sorted(named.items())]
         return Blame("Node", tuple(blamed), blamed[0].message)
@@ -150,13 +176,34 @@ def _disturbed(failed: Sequence[Failure], pods: Sequence[Pod]) -> str | None:
     return None
 
 
-def _wrong_command(failed: Sequence[Failure], workers: Sequence[Failure], nodes: Sequence[str]) -> str | None:
-    """Say that the launcher could not run its command, before any worker failed, or none of the workers could."""
-    wrong = [failure for failure in failed if failure.exit_code in NO_COMMAND]
+def _wrong_command(
+    failed: Sequence[Failure], workers: Sequence[Failure], pods: Sequence[Pod], nodes: Sequence[str]
+) -> str | None:
+    """Say that the launcher could not run its command, before any worker failed, or none of the workers could.
+
+    Workers that were not started for want of their program need not be all: the first one's end ends the others, which
+    may still have pulled the image. One that has run shows that the program is there.
+    """
+    wrong = [failure for failure in failed if failure.no_program]
     launcher = [failure for failure in wrong if is_launcher(failure.pod)]
     if launcher and not workers:
         return launcher[0].text
-    return wrong[0].text if _are_all([failure for failure in wrong if failure in workers], nodes) else None
+    own = [failure for failure in wrong if failure in workers]
+    if _are_all(own, nodes):
+        return own[0].text
+    unstarted = [failure for failure in own if failure.not_started_for_program]
+    return unstarted[0].text if unstarted and not any(has_run(pod) for pod in pods if not is_launcher(pod)) else None
+
+
+def _launchers_own(failed: Sequence[Failure], tail: str) -> str | None:
+    """Say what ended a launcher that tells nothing of the workers: its own start or end, or that it started nothing."""
+    launcher = next((failure for failure in failed if is_launcher(failure.pod)), None)
+    if launcher is None:
+        return None
+    if launcher.reason in (OUT_OF_MEMORY, *NOT_STARTED) or launcher.pod.status.reason:
+        return launcher.text
+    sentence = not_launched(tail)
+    return f"{launcher.text}; {sentence}" if sentence else None
 
 
 def _alike(workers: Sequence[Failure], nodes: Sequence[str]) -> bool:
@@ -212,6 +259,7 @@ def failure_log(failure: Failure | None, log: Log | Unreadable | None) -> Failur
         return FailureLog(pod_name="", reason="PodNotFound", tail="no failed pod was found: its log is gone")
     unreadable = log.reason if isinstance(log, Unreadable) else "the log was not read"
     content = log.content[-TAIL_BYTES:].decode(errors="replace") if isinstance(log, Log) else f"({unreadable})"
+    content = content if isinstance(log, Log) and log.content else f"{failure.message}\n{content}".strip()
     return FailureLog(
         pod_name=failure.pod.name,
         node_name=failure.pod.spec.node_name or None,

@@ -1,6 +1,7 @@
-"""Which workers the launcher's log names: only sentences of mpirun count, of its ssh, and of our launcher's own wait.
+"""What the launcher's log says of a failure: which workers it names, and whether mpirun could start anything at all.
 
-A program prints names of nodes for all sorts of reasons: its lines are not looked at.
+Only sentences of mpirun count, of its ssh, and of our launcher's own wait: a program prints names of nodes for all
+sorts of reasons, and its lines are not looked at.
 """
 
 from __future__ import annotations
@@ -19,6 +20,27 @@ SENTENCE = re.compile(
     r"|ssh: connect to host (?P<ssh>[\w.-]+) port "
     r"|no answer from host (?P<silent>[\w.-]+)$)"
 )
+
+
+# What mpirun says before any rank has run: of the run's own program and arguments, on whatever node it noticed.
+NOT_LAUNCHED = re.compile(
+    r"^(?:\d{4}-\d\d-\d\dT\S+ )?\s*"
+    r"(?P<sentence>\S*(?:mpirun|mpiexec|orterun|prterun) was unable to find the specified executable file"
+    r"|\S*(?:mpirun|mpiexec|orterun|prterun) was unable to launch the specified application as it could not\b"
+    r"|There are not enough slots available in the system to satisfy the \d+)",
+    re.MULTILINE,
+)
+EXECUTABLE = re.compile(r"^(?:\d{4}-\d\d-\d\dT\S+ )?\s*(?P<line>Executable:\s*\S.*)$", re.MULTILINE)
+
+
+def not_launched(tail: str) -> str | None:
+    """Return mpirun's words where it says that it could not start the program anywhere."""
+    found = NOT_LAUNCHED.search(tail)
+    if found is None:
+        return None
+    program = EXECUTABLE.search(tail, found.end())
+    named = f"; {' '.join(program['line'].split())[:MOST_SHOWN]}" if program else ""
+    return f"{found['sentence']}{named}"
 
 
 def named_by_mpirun(places: Mapping[str, str], tail: str) -> dict[str, str]:

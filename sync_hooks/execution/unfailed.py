@@ -1,6 +1,7 @@
 """What pods tell that have not failed: the kubelet could not start them, they never started, or they ran to the end.
 
-An image or a configuration that no pod can be started with is the run's own fault and says nothing of any node.
+An image, a configuration or a program that no pod can be started with is the run's own fault and says nothing of any
+node.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Sequence
 
 from sync_hooks.api.observed import Pod
 from sync_hooks.execution.phase import held_up, is_launcher, is_live
+from sync_hooks.execution.starting import lacks_program
 
 NOT_THE_NODES = frozenset(
     {
@@ -25,7 +27,7 @@ NOT_THE_NODES = frozenset(
 
 
 def refused(pods: Sequence[Pod]) -> str | None:
-    """Return the kubelet's words where no worker, or not the launcher, starts for its image or configuration."""
+    """Return the kubelet's words where no worker, or not the launcher, starts for image, configuration or program."""
     workers = [pod for pod in pods if not is_launcher(pod)]
     if workers and all(map(_is_refused, workers)):
         return held_up(workers[0])
@@ -34,7 +36,8 @@ def refused(pods: Sequence[Pod]) -> str | None:
 
 def _is_refused(pod: Pod) -> bool:
     statuses = (*pod.status.init_container_statuses, *pod.status.container_statuses)
-    return any(status.state.waiting and status.state.waiting.reason in NOT_THE_NODES for status in statuses)
+    waiting = [status.state.waiting for status in statuses if status.state.waiting is not None]
+    return any(state.reason in NOT_THE_NODES or lacks_program(state.message) for state in waiting)
 
 
 def stuck(pods: Sequence[Pod]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from sync_hooks.admission.validation.checkpoint import checkpoint_errors
 from sync_hooks.admission.validation.config import config_errors
 from sync_hooks.admission.validation.containers import container_errors
 from sync_hooks.admission.validation.core import list_shape, object_shape
-from sync_hooks.admission.validation.environment import environment_errors
+from sync_hooks.admission.validation.environment import environment_advice, environment_errors
 from sync_hooks.admission.validation.framework import framework_advice, framework_errors
 from sync_hooks.admission.validation.measurements import (
     bandwidth_advice,
@@ -83,6 +83,7 @@ RUN_OBJECT_RULES: Mapping[str, tuple[Rule, ...]] = {"overrides": (belonging_erro
 RUN_ADVICE: Mapping[str, tuple[Advice, ...]] = {
     "bandwidthMeasurement": (bandwidth_advice,),
     "checkpoint": (restart_advice,),
+    "env": (environment_advice,),
     "framework": (framework_advice,),
     "goodputMeasurement": (goodput_advice,),
     "gpusPerNode": (resource_advice,),

@@ -16,6 +16,11 @@ OURS = frozenset(
 )
 """Options that the launcher sets itself: ranks a node and the list of hosts."""
 
+UNSEEN_RESTARTS = "ranks that torchrun restarts hide the fault: a node that fails may pass"
+"""Said of restarts inside a pod: what is to be found out here is which node fails."""
+
+_TORCHRUN = re.compile(r"\btorchrun\b|\btorch\.distributed\b")
+_RESTARTS = re.compile(r"--max[-_]restarts\b(?![= ]0\b)")
 _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 
 
@@ -50,8 +55,17 @@ def _command_errors(command: Value) -> Iterator[FieldError]:
 
 
 def framework_advice(spec: Value) -> Iterator[str]:
-    """Point at arguments in a path, and at options that the launcher sets."""
-    mpi = spec.field("framework", "mpi")
+    """Point at arguments in a path, at options that the launcher sets, and at restarts that nobody sees."""
+    yield from _mpi_advice(spec.field("framework", "mpi"))
+    command = spec.field("framework", "exec")
+    words = [*command.field("command").elements(), *command.field("args").elements()]
+    if words and " " in words[0].text.strip():
+        yield f"{words[0]}: is one path, blanks included; each argument is an element of its own"
+    if any(_TORCHRUN.search(word.text) for word in words):
+        yield from (f"{word}: {UNSEEN_RESTARTS}" for word in words if _RESTARTS.search(word.text))
+
+
+def _mpi_advice(mpi: Value) -> Iterator[str]:
     for path in (mpi.field("binary"), mpi.field("mpirunPath")):
         if " " in path.text.strip():
             yield f"{path}: is one path, blanks included; arguments belong into args or mpiArgs"

@@ -11,6 +11,7 @@ from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
 from sync_hooks.measurements.collective import COLLECTIVES, collective
 
+INTRA_NODE, INTRA_RACK = "intra-node", "intra-rack"
 LONGEST_INTERVAL_SECONDS = 120  # what measurements read more rarely would miss the end of a Job
 
 
@@ -33,13 +34,35 @@ def sampling_errors(measurement: Value) -> Iterator[FieldError]:
 
 
 def bandwidth_advice(spec: Value) -> Iterator[str]:
-    """Point at what is not taken as it stands in a bandwidth measurement."""
-    return sampling_advice(spec.field("bandwidthMeasurement"))
+    """Point at what is not taken as it stands in a bandwidth measurement, and at a program that tests another thing."""
+    measurement = spec.field("bandwidthMeasurement")
+    yield from sampling_advice(measurement)
+    yield from _unread_advice(spec, measurement)
+    test, program = measurement.field("testType"), _program(spec)
+    wanted, tested = collective(test.text), collective(program.text)
+    if wanted and tested and wanted != tested:
+        yield f"{test}: {program} tests {tested.name}, and only rows of {wanted.name} count"
 
 
 def goodput_advice(spec: Value) -> Iterator[str]:
     """Point at what is not taken as it stands in a goodput measurement."""
-    return sampling_advice(spec.field("goodputMeasurement"))
+    measurement = spec.field("goodputMeasurement")
+    yield from sampling_advice(measurement)
+    yield from _unread_advice(spec, measurement)
+
+
+def _program(spec: Value) -> Value:
+    """Return the path of the program that the framework starts; absent for torch."""
+    binary = spec.field("framework", "mpi", "binary")
+    return next(iter(spec.field("framework", "exec", "command").elements()), binary)
+
+
+def _unread_advice(spec: Value, measurement: Value) -> Iterator[str]:
+    """Point at nodes whose logs nobody reads, where nothing makes one program of theirs."""
+    scale = spec.field("orchestration", "testScale").text
+    several = scale == INTRA_RACK or (scale != INTRA_NODE and (spec.field("numNodes").number or 0) > 1)
+    if spec.field("framework", "exec").present and several:
+        yield f"{measurement}: only one node's log is read, and exec joins no programs: the others are not measured"
 
 
 def sampling_advice(measurement: Value) -> Iterator[str]:

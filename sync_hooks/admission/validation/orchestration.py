@@ -29,7 +29,7 @@ def orchestration_advice(spec: Value) -> Iterator[str]:
     """Point at a group size that does not count."""
     scale = spec.field("orchestration", "testScale").text
     if scale in FIXED_SCALES and ((nodes := spec.field("numNodes")).number or 0) > 1:
-        yield f"{nodes}: has no effect with testScale {scale}: {FIXED_SCALES[scale]}"
+        yield f"{nodes}: sizes no group with testScale {scale}: {FIXED_SCALES[scale]}"
 
 
 def restart_advice(spec: Value) -> Iterator[str]:

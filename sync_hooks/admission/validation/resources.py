@@ -34,8 +34,13 @@ def secret_errors(spec: Value) -> Iterator[FieldError]:
 
 
 def resource_errors(spec: Value) -> Iterator[FieldError]:
-    """Check the resources of the worker containers."""
-    return requirement_errors(spec.field("resources"))
+    """Check the resources of the worker containers, and that there is a GPU for every rank."""
+    yield from requirement_errors(spec.field("resources"))
+    count = spec.field("gpusPerNode")
+    named = max((parse_quantity(amount.json) or 0 for amount in _gpu_amounts(spec)), default=0)
+    starts_ranks = not spec.field("framework", "exec").present
+    if starts_ranks and 0 < named < (count.number or 0):
+        yield invalid(count, f"must be at most {named}, the {GPU} of spec.resources: each rank needs one of its own")
 
 
 def nic_errors(spec: Value) -> Iterator[FieldError]:
@@ -98,8 +103,11 @@ def _is_extended(name: str) -> bool:
 def resource_advice(spec: Value) -> Iterator[str]:
     """Point at GPU counts that differ."""
     count = spec.field("gpusPerNode")
-    for part in ("limits", "requests"):
-        amount = spec.field("resources", part).key(GPU)
+    for amount in _gpu_amounts(spec):
         number = parse_quantity(amount.json)
         if number is not None and count.number is not None and number != count.number:
             yield f"{amount}: {amount.json} differs from spec.gpusPerNode, {count.number}"
+
+
+def _gpu_amounts(spec: Value) -> list[Value]:
+    return [spec.field("resources", part).key(GPU) for part in ("limits", "requests")]

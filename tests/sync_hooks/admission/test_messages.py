@@ -12,6 +12,8 @@ from sync_hooks.measurements.thresholds import FIGURES
 from tests.sync_hooks.admission.cases import manifest
 
 GOODPUT = {"goodputMeasurement": {"logProfileRef": "a"}}
+EXEC = {"framework": {"exec": {"command": ["a"]}}}
+MPI = {"framework": {"mpi": {"binary": "a", "mpirunPath": "b"}}}
 
 
 def messages(kind: str, changes: dict[str, Any]) -> dict[str, str]:
@@ -152,7 +154,7 @@ def test_the_schema_and_the_registry_know_the_same_thresholds() -> None:
         pytest.param(
             "WorkloadRun",
             {"orchestration": {"testScale": "intra-rack"}, "numNodes": 4},
-            "spec.numNodes: has no effect with testScale intra-rack: a group is what a rack holds",
+            "spec.numNodes: sizes no group with testScale intra-rack: a group is what a rack holds",
             id="group-size-with-racks",
         ),
         pytest.param(
@@ -160,6 +162,73 @@ def test_the_schema_and_the_registry_know_the_same_thresholds() -> None:
             {"framework": {"mpi": {"binary": "/bin/a -n 1", "mpirunPath": "mpirun"}}},
             "spec.framework.mpi.binary: is one path, blanks included; arguments belong into args or mpiArgs",
             id="arguments-in-a-path",
+        ),
+        pytest.param(
+            "WorkloadRun",
+            {"framework": {"exec": {"command": ["dcgmi diag -r 3"]}}},
+            "spec.framework.exec.command[0]: is one path, blanks included; each argument is an element of its own",
+            id="a-command-in-one-word",
+        ),
+        pytest.param(
+            "WorkloadRun",
+            {"framework": {"exec": {"command": ["torchrun"], "args": ["--max-restarts=3", "train.py"]}}},
+            "spec.framework.exec.args[0]: ranks that torchrun restarts hide the fault: a node that fails may pass",
+            id="restarts-inside-the-pod",
+        ),
+        pytest.param(
+            "WorkloadRun",
+            {"framework": {"exec": {"command": ["sh", "-c", "python3 -m torch.distributed.run --max_restarts 1 a"]}}},
+            "spec.framework.exec.command[2]: ranks that torchrun restarts hide the fault: a node that fails may pass",
+            id="restarts-behind-a-shell",
+        ),
+        pytest.param(
+            "WorkloadRun",
+            {"env": [{"name": "A", "value": "1"}, {"name": "PET_MAX_RESTARTS", "value": "3"}]},
+            "spec.env[1]: ranks that torchrun restarts hide the fault: a node that fails may pass",
+            id="restarts-by-a-variable",
+        ),
+        pytest.param(
+            "WorkloadRun",
+            {**MPI, "env": [{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}]},
+            "spec.env[0].valueFrom.fieldRef: every rank gets the value of the launcher's pod, not of its own",
+            id="a-field-of-the-launchers-pod",
+        ),
+        pytest.param(
+            "WorkloadRun",
+            {**MPI, "env": [{"name": "A", "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu"}}}]},
+            "spec.env[0].valueFrom.resourceFieldRef: every rank gets the value of the launcher's pod, not of its own",
+            id="a-resource-of-the-launchers-pod",
+        ),
+        pytest.param(
+            "WorkloadRun",
+            {
+                "framework": {"mpi": {"binary": "/opt/all_gather_perf_mpi", "mpirunPath": "b"}},
+                "bandwidthMeasurement": {"logProfileRef": "a", "testType": "all-reduce"},
+            },
+            "spec.bandwidthMeasurement.testType: spec.framework.mpi.binary tests all_gather, "
+            "and only rows of all_reduce count",
+            id="another-collective-than-the-programs",
+        ),
+        pytest.param(
+            "WorkloadRun",
+            {**EXEC, "numNodes": 2, "bandwidthMeasurement": {"logProfileRef": "a"}},
+            "spec.bandwidthMeasurement: only one node's log is read, and exec joins no programs: "
+            "the others are not measured",
+            id="bandwidth-of-one-node-of-several",
+        ),
+        pytest.param(
+            "WorkloadRun",
+            {**EXEC, "numNodes": 2, "goodputMeasurement": {"logProfileRef": "a"}},
+            "spec.goodputMeasurement: only one node's log is read, and exec joins no programs: "
+            "the others are not measured",
+            id="goodput-of-one-node-of-several",
+        ),
+        pytest.param(
+            "WorkloadRun",
+            {**EXEC, "orchestration": {"testScale": "intra-rack"}, "goodputMeasurement": {"logProfileRef": "a"}},
+            "spec.goodputMeasurement: only one node's log is read, and exec joins no programs: "
+            "the others are not measured",
+            id="goodput-of-one-node-of-a-rack",
         ),
         pytest.param(
             "WorkloadRun",
@@ -193,9 +262,25 @@ def test_the_schema_and_the_registry_know_the_same_thresholds() -> None:
         ),
         pytest.param(
             "WorkloadRun",
-            {"gpusPerNode": 8, "resources": {"limits": {"nvidia.com/gpu": "4"}}},
-            "spec.resources.limits[nvidia.com/gpu]: 4 differs from spec.gpusPerNode, 8",
+            {"gpusPerNode": 4, "resources": {"limits": {"nvidia.com/gpu": "8"}}},
+            "spec.resources.limits[nvidia.com/gpu]: 8 differs from spec.gpusPerNode, 4",
             id="two-gpu-counts",
+        ),
+        pytest.param(
+            "WorkloadRun",
+            {"gpusPerNode": 4, "resources": {"limits": {"nvidia.com/gpu": 0}}},
+            "spec.resources.limits[nvidia.com/gpu]: 0 differs from spec.gpusPerNode, 4",
+            id="gpus-that-are-claimed-as-devices",
+        ),
+        pytest.param(
+            "WorkloadRun",
+            {
+                "gpusPerNode": 8,
+                "resources": {"limits": {"nvidia.com/gpu": 4}},
+                "framework": {"exec": {"command": ["a"]}},
+            },
+            "spec.resources.limits[nvidia.com/gpu]: 4 differs from spec.gpusPerNode, 8",
+            id="fewer-gpus-for-a-command-that-starts-no-ranks",
         ),
         pytest.param(
             "WorkloadRun",
@@ -235,3 +320,39 @@ def test_what_would_be_ignored_is_allowed_with_a_warning(kind: str, changes: dic
     assert admitted.errors == ()
     assert admitted.warnings == (warning,)
     assert len(warning) <= 120
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({**EXEC, "bandwidthMeasurement": {"logProfileRef": "a"}}, id="a-command-on-one-node"),
+        pytest.param({"numNodes": 2, **GOODPUT}, id="torch-joins-its-nodes"),
+        pytest.param({"framework": {"exec": {"command": ["sh", "-c", "a --max-restarts=3 b"]}}}, id="not-torchrun"),
+        pytest.param({"framework": {"exec": {"command": ["torchrun", "--max-restarts=0", "a"]}}}, id="no-restarts"),
+        pytest.param({"env": [{"name": "PET_MAX_RESTARTS", "value": "0"}]}, id="no-restarts-by-a-variable"),
+        pytest.param(
+            {
+                **MPI,
+                "env": [
+                    {"name": "A", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}},
+                    {"name": "B", "valueFrom": {"configMapKeyRef": {"name": "c", "key": "k"}}},
+                    {"name": "C", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}},
+                ],
+            },
+            id="values-that-all-pods-have",
+        ),
+        pytest.param(
+            {"env": [{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}]}, id="a-pods-own-value"
+        ),
+        pytest.param(
+            {
+                "framework": {"mpi": {"binary": "/opt/all_reduce_perf", "mpirunPath": "b"}},
+                "bandwidthMeasurement": {"logProfileRef": "a", "testType": "all_reduce"},
+            },
+            id="the-collective-of-the-program",
+        ),
+    ],
+)
+def test_of_what_works_as_it_stands_nothing_is_said(changes: dict[str, Any]) -> None:
+    admitted = admit(manifest("WorkloadRun", changes))
+    assert (admitted.errors, admitted.warnings) == ((), ())

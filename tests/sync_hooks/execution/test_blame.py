@@ -7,6 +7,7 @@ import pytest
 from sync_hooks.api.observed import Log
 from sync_hooks.api.sync import Unreadable
 from sync_hooks.execution.blame import blame, failure_log, failures, worker_hosts
+from sync_hooks.execution.starting import lacks_program
 from tests.support.hooks import condition, failed_pod, pod
 
 NODES = ("n1", "n2", "n3")
@@ -125,9 +126,108 @@ def test_a_launcher_that_cannot_run_its_command_blames_nobody():
     assert "pod job-launcher-0-0-x on node n1: container node exited with 127" in found.message
 
 
-def test_a_single_node_whose_container_cannot_be_started_is_blamed():
-    pods = ranks(128, 0, ("n1",), "StartError")
-    assert blame(failures(pods), pods, ("n1",), "", {}).attribution == "Node"
+RUNC = "OCI runtime create failed: runc create failed: unable to start container process: error during container init:"
+NO_PROGRAM = f'failed to create containerd task: {RUNC} exec: "dcgmi diag -r 3": executable file not found in $PATH'
+NO_DEVICE = f"failed to create containerd task: {RUNC} nvidia-container-cli: initialization error: no such file"
+
+
+def unstarted(node: str, says: str, at: str = "2026-01-01T12:00:00Z", role: str = "node"):
+    return failed_pod(f"p-{role}-{node}", node, 128, at, role, "StartError", says)
+
+
+@pytest.mark.parametrize("says", ["", NO_DEVICE], ids=["no word", "the GPU's runtime"])
+def test_a_single_node_whose_container_cannot_be_started_is_blamed(says):
+    pods = [unstarted("n1", says)]
+    found = blame(failures(pods), pods, ("n1",), "", {})
+    assert found.attribution == "Node"
+    assert found.message.endswith(says or "exited with 128 (StartError)")
+
+
+@pytest.mark.parametrize(
+    ("says", "lacking"),
+    [
+        pytest.param(NO_PROGRAM, True, id="no such name"),
+        pytest.param(f'{RUNC} exec: "/opt/run": stat /opt/run: no such file or directory: unknown', True, id="no file"),
+        pytest.param(f'{RUNC} exec: "/opt/run": permission denied', True, id="no program"),
+        pytest.param(f'{RUNC} exec: "/opt": is a directory', True, id="a directory"),
+        pytest.param(f'{RUNC} exec: "/opt/run": exec format error', True, id="another architecture"),
+        pytest.param('runc create failed: msg="exec: \\"run\\": executable file not found"', True, id="quoted twice"),
+        pytest.param("executable file `run` not found in $PATH: No such file or directory", True, id="crun"),
+        pytest.param(NO_DEVICE, False, id="no driver"),
+        pytest.param('exec: "nvidia-smi": executable file not found in $PATH', False, id="what the node brings"),
+        pytest.param(
+            'unable to retrieve OCI runtime error: exec: "runc": executable file not found', False, id="the runtime"
+        ),
+        pytest.param('error mounting "/a" to rootfs at "/b": no such file or directory', False, id="a mount"),
+    ],
+)
+def test_a_program_that_is_missing_is_told_from_a_node_that_cannot_start_containers(says, lacking):
+    assert lacks_program(says) is lacking
+
+
+@pytest.mark.parametrize("nodes", [("n1",), ("n1", "n2")], ids=["a single node", "a group"])
+def test_a_program_that_is_not_in_the_image_blames_nobody_in_the_runtimes_words(nodes):
+    pods = [unstarted(node, NO_PROGRAM, f"2026-01-01T12:00:{place * 7:02}Z") for place, node in enumerate(nodes)]
+    found = blame(failures(pods), pods, nodes, "", {})
+    assert (found.attribution, found.nodes) == ("None", ())
+    assert found.message.endswith('exec: "dcgmi diag -r 3": executable file not found in $PATH')
+
+
+def test_workers_that_still_pulled_the_image_need_not_miss_the_program_too():
+    creating = pod("b", node="n2", phase="Pending", containerStatuses=[{"name": "node", "state": {}}])
+    assert judge(unstarted("n1", NO_PROGRAM), creating).attribution == "None"
+    assert judge(unstarted("n1", NO_PROGRAM)).attribution == "None"
+
+
+def test_a_node_that_alone_misses_the_program_is_blamed():
+    going = pod("b", node="n2", containerStatuses=[{"name": "node", "state": {"running": {}}}])
+    assert [node.name for node in judge(unstarted("n1", NO_PROGRAM), going).nodes] == ["n1"]
+    ended = failed_pod("b", "n2", 143, "2026-01-01T12:00:09Z")
+    assert [node.name for node in judge(unstarted("n1", NO_PROGRAM), ended).nodes] == ["n1"]
+
+
+LAUNCHERS_OWN = [
+    pytest.param(failed_pod("l", "n1", 137, role="launcher", why="OOMKilled"), "OOMKilled", id="out of memory"),
+    pytest.param(unstarted("n1", "no device", role="launcher"), "no device", id="not started"),
+    pytest.param(unstarted("n1", NO_PROGRAM, role="launcher"), "executable file not found", id="no mpirun"),
+    pytest.param(
+        pod("l", node="n1", role="launcher", phase="Failed", reason="Evicted", message="The node was low on memory."),
+        "Evicted The node was low on memory.",
+        id="evicted",
+    ),
+]
+
+
+@pytest.mark.parametrize(("launcher", "said"), LAUNCHERS_OWN)
+def test_a_launcher_that_ended_for_reasons_of_its_own_says_nothing_of_the_workers(launcher, said):
+    pulling = pod("w", node="n2", phase="Pending")
+    for pods in ([launcher], [launcher, pod("v", node="n1"), pulling]):
+        found = judge(*pods)
+        assert (found.attribution, found.nodes) == ("None", ())
+        assert said in found.message
+
+
+def test_a_program_that_mpirun_does_not_find_blames_nobody():
+    words = (
+        "mpirun was unable to find the specified executable file, and therefore\nNode: job-node-0-1\nExecutable: /a\n"
+    )
+    found = judge(launcher_failed(), pod("v", node="n1"), pod("w", node="n2"), tail=words)
+    assert (found.attribution, found.nodes) == ("None", ())
+    assert found.message.endswith("mpirun was unable to find the specified executable file; Executable: /a")
+    noticed = "mpirun noticed that process rank 9 with PID 0 on node job-node-0-2 exited on signal 6 (Aborted)."
+    assert [node.name for node in judge(launcher_failed(), tail=words + noticed).nodes] == ["n3"]
+
+
+@pytest.mark.parametrize(("launcher", "said"), LAUNCHERS_OWN)
+def test_a_worker_that_had_failed_before_is_blamed_all_the_same(launcher, said):
+    failed = failed_pod("w", "n2", at="2026-01-01T11:59:00Z")
+    assert [node.name for node in judge(launcher, failed).nodes] == ["n2"], said
+
+
+def test_a_message_of_any_shape_becomes_one_line_that_keeps_its_end():
+    found = judge(failed_pod("a", "n1", says="x" * 1000 + "\n\x1b[31mthe\tend\n"))
+    assert found.message.endswith("x [31mthe end")
+    assert len(found.message) < 600
 
 
 def test_where_all_fail_at_once_the_whole_group_is_blamed_and_says_so():
@@ -135,8 +235,8 @@ def test_where_all_fail_at_once_the_whole_group_is_blamed_and_says_so():
     assert (found.attribution, found.nodes) == ("Group", ())
 
 
-def stuck(name: str, node: str, why: str = "CreateContainerError", role: str = "node"):
-    state = {"waiting": {"reason": why, "message": "no device"}}
+def stuck(name: str, node: str, why: str = "CreateContainerError", role: str = "node", message: str = "no device"):
+    state = {"waiting": {"reason": why, "message": message}}
     statuses = [{"name": "node", "state": state}]
     return pod(name, node=node, role=role, phase="Pending", containerStatuses=statuses)
 
@@ -159,6 +259,9 @@ def test_where_no_worker_started_no_node_is_singled_out():
         pytest.param([stuck("a", "n1", "ErrImagePull"), stuck("b", "n2", "ImagePullBackOff")], id="the image"),
         pytest.param([stuck("a", "n1", "CreateContainerConfigError")], id="a Secret that is not there"),
         pytest.param([stuck("a", "n1", "ErrImagePull", "launcher"), pod("b", node="n2")], id="the launcher's image"),
+        pytest.param(
+            [stuck(name, node, message=NO_PROGRAM) for name, node in zip("ab", NODES, strict=False)], id="the program"
+        ),
     ],
 )
 def test_an_image_or_a_configuration_that_nothing_starts_with_blames_nobody_in_the_kubelets_words(pods):
@@ -215,4 +318,6 @@ def test_the_failure_log_keeps_the_end_and_no_control_characters():
 def test_the_failure_log_says_why_there_is_none():
     failed = failures([failed_pod("a", "n1")])[0]
     assert failure_log(failed, Unreadable("410 Gone")).tail == "(410 Gone)"
+    unstarted_log = failure_log(failures([unstarted("n1", NO_PROGRAM)])[0], Unreadable("400 Bad Request"))
+    assert unstarted_log.tail == f"{NO_PROGRAM}\n(400 Bad Request)"
     assert failure_log(None, None).reason == "PodNotFound"
