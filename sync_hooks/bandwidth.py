@@ -40,6 +40,7 @@ FOUND = (
     "socket_fallback",
     "ranks",
     "ranks_on_first_host",
+    "rank_spread",
     "several_hosts",
     "ranks_apart",
     "doubts",
@@ -94,9 +95,10 @@ def _of_logs(sample: Sample, job: JobState) -> Answer:
     pages = sampling.pages(reads, sample.observed)
     if isinstance(pages, Reads):
         return pages
-    if isinstance(pages, Unreadable):
-        return _without_logs(sample, job, pages)
-    return (_finish if job.ended else _read_running)(sample, job, logs, reading, pages[0])
+    page = pages[0]
+    if isinstance(page, Unreadable):
+        return _without_logs(sample, job, page)
+    return (_finish if job.ended else _read_running)(sample, job, logs, reading, page)
 
 
 def _first_pod(_: WorkerStrategy) -> tuple[str, ...]:
@@ -134,7 +136,14 @@ def _finish(sample: Sample, job: JobState, logs: Logs, final: BandwidthReading, 
     if running is not None and rows_seen(running) > rows_seen(final):
         note = "the beginning of the log was rotated away; rows that were read before count"
         return _complete(sample, job, running, note)
-    return _complete(sample, job, final, rotated(final, running, logs.sources[0].started_at))
+    lost = rotated(final, running, logs.sources[0].started_at)
+    return _complete(sample, job, final, _of_lost(lost, rows_seen(final)) if lost else "")
+
+
+def _of_lost(lost: str, rows: int) -> str:
+    if rows:
+        return f"the log may lack earlier tables: {lost}"
+    return f"the table is no longer in the log: {lost}"
 
 
 def _wanted(sample: Sample) -> Wanted:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sync_hooks.api.conditions import SUCCEEDED
+from sync_hooks.api.conditions import FAILED, SUCCEEDED
 from sync_hooks.api.goodputmeasurement import GoodputMeasurementSpec, GoodputMeasurementStatus
 from sync_hooks.api.goodputrun import EarlierRuns, GoodputRun
 from sync_hooks.api.logprofile import WorkerStrategy
@@ -18,13 +18,26 @@ from sync_hooks.api.request import Request
 from sync_hooks.api.sync import Answer, Observed, Reads, Result, Unreadable
 from sync_hooks.api.time import rfc3339
 from sync_hooks.measurements import answering, sampling
-from sync_hooks.measurements.attempts import Attempts, cursors, finish, on_attempt, read_pages, shown
-from sync_hooks.measurements.page import widen
-from sync_hooks.measurements.pods import NotThere
+from sync_hooks.measurements.attempts import (
+    Attempts,
+    cursor_of,
+    doubts,
+    finish,
+    note_beginning,
+    on_attempt,
+    read_pages,
+    see_step,
+    shown,
+    without_steps,
+)
+from sync_hooks.measurements.page import Window, widen
+from sync_hooks.measurements.pods import NotThere, Source
 from sync_hooks.measurements.sample import Sample as AnySample
 from sync_hooks.measurements.subject import Gone, JobState, Logs, find_job, find_logs
 
 Sample = AnySample[GoodputMeasurementSpec, GoodputMeasurementStatus]
+Pages = tuple[tuple[Source, Log], ...]
+"""Pages of logs."""
 
 
 def sync(request: Request, observed: Observed, now: datetime) -> Answer:
@@ -75,13 +88,36 @@ def _of_logs(sample: Sample, job: JobState) -> Answer:
     if not isinstance(logs, Logs):
         return _without_logs(sample, job, logs)
     sample = _on_attempt(sample, job.workload_uid, logs.sources[0].restart)
-    reads = sampling.log_reads(sample.namespace, logs.sources, cursors(sample.status.run, len(logs.sources)))
-    pages = sampling.pages(reads, sample.observed)
-    if isinstance(pages, Reads):
-        return pages
-    if isinstance(pages, Unreadable):
-        return _without_logs(sample, job, pages)
-    return _read(sample, job, logs, pages)
+    cursors = [cursor_of(sample.status.run, source.places) for source in logs.sources]
+    found = sampling.pages(sampling.log_reads(sample.namespace, logs.sources, cursors), sample.observed)
+    if isinstance(found, Reads):
+        return found
+    pairs = tuple(zip(logs.sources, found, strict=True))
+    pages = tuple((source, page) for source, page in pairs if isinstance(page, Log))
+    problem = next((page for page in found if isinstance(page, Unreadable)), None)
+    if problem is None:
+        return _read(sample, job, logs, pages)
+    return _without_logs(_read_part(sample, job, logs, pages) if job.phase == FAILED else sample, job, problem)
+
+
+def _read_part(sample: Sample, job: JobState, logs: Logs, pages: Pages) -> Sample:
+    """Read what can be read of an attempt that failed: a checkpoint counts, whatever of its steps is out of reach."""
+    sample, _ = _read_on(sample, job, logs, pages)
+    return _shown(sample, job.end or sample.now, failed=True)
+
+
+def _read_on(sample: Sample, job: JobState, logs: Logs, pages: Pages) -> tuple[Sample, tuple[Window, ...]]:
+    """Move the current attempt on by these pages."""
+    before = sample.status.run
+    run = before or GoodputRun(workload_uid=job.workload_uid)
+    found = tuple((source.places, page) for source, page in pages)
+    earlier, run, windows = read_pages(
+        _attempts(sample).earlier, run, found, logs.profile, ended=job.ended, now=sample.now
+    )
+    for source, _ in pages:
+        run = note_beginning(before, run, source)
+    kept = earlier if earlier != EarlierRuns() else None
+    return sample.having(run=run, earlier=kept, log_interval=logs.profile.log_interval), windows
 
 
 def _attempts(sample: Sample) -> Attempts:
@@ -91,20 +127,22 @@ def _attempts(sample: Sample) -> Attempts:
 def _ends(strategy: WorkerStrategy) -> tuple[str, ...]:
     """Return where the lifecycle is printed, and where the steps are."""
     if strategy.type == "Single":
-        return ("first",)
+        return ("first", "first")
     return (strategy.lifecycle_pod or "first", strategy.training_step_pod or "first")
 
 
-def _read(sample: Sample, job: JobState, logs: Logs, pages: tuple[Log, ...]) -> Answer:
+def _read(sample: Sample, job: JobState, logs: Logs, pages: Pages) -> Answer:
     """Read on from the last sample, and to the end once there is one."""
-    positions = cursors(sample.status.run, len(pages))
-    run = sample.status.run or GoodputRun(workload_uid=job.workload_uid)
-    run, windows = read_pages(run, pages, logs.profile, ended=job.ended, now=sample.now)
+    before = sample.status.run
+    positions = [cursor_of(before, source.places) for source, _ in pages]
+    sample, windows = _read_on(sample, job, logs, pages)
+    run = sample.status.run
+    assert run is not None  # noqa: S101 - it has just been read
     pairs = zip(windows, positions, strict=True)
     hopeless = any(window.stuck and widen(position) is None for window, position in pairs)
-    sample = sample.having(run=run, log_interval=logs.profile.log_interval)
     if not job.ended:
-        more = any(page.truncated for page in pages) and not hopeless
+        sample = sample.having(run=see_step(before, run, sample.now))
+        more = any(page.truncated for _, page in pages) and not hopeless
         return _go_on(_shown(sample, sample.now, failed=False), logs, more=more)
     if hopeless:
         return _give_up(sample, job, "the logs cannot be read in pages")
@@ -155,7 +193,9 @@ def _conclude(sample: Sample, job: JobState) -> Answer:
         seen = "no training step was seen" if steps is None else f"training had reached step {steps}"
         return _end(sample, job, answering.JOB_FAILED, f"the Job failed; {seen}")
     if steps is None:
-        return _end(sample, job, answering.NO_DATA, "the log holds no training step")
+        nothing = without_steps(_attempts(sample), sample.status.log_interval or 1)
+        return _end(sample, job, answering.NO_DATA, nothing)
+    sample = sample.having(doubts=list(doubts(_attempts(sample))) or None, notes=None)
     return _end(sample, job, answering.JOB_SUCCEEDED, f"training reached step {steps}")
 
 

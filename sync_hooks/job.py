@@ -22,8 +22,9 @@ from sync_hooks.api.time import rfc3339
 from sync_hooks.execution.answers import keep
 from sync_hooks.execution.blame import WORKLOAD_FAILED
 from sync_hooks.execution.job_answer import enter, fail, keep_trying
+from sync_hooks.execution.job_attempts import go_on
 from sync_hooks.execution.job_launch import WORKLOAD_DELETED, launch
-from sync_hooks.execution.job_restart import begin_restart, go_on, is_restarting, may_restart
+from sync_hooks.execution.job_restart import begin_restart, is_restarting, may_restart
 from sync_hooks.execution.job_settle import settle
 from sync_hooks.execution.job_teardown import tear_down
 from sync_hooks.execution.job_watch import hold_back, note_places, watch, watch_blind
@@ -54,7 +55,7 @@ def sync(request: Request, observed: Observed, now: datetime) -> Answer:
     if is_true(status.conditions or (), SUCCEEDED, FAILED):
         return settle(request, spec, status, observed, now)
     if is_restarting(status):
-        return go_on(request, spec, status, now)
+        return go_on(request, spec, status, observed, now)
     train_job = _train_job(request, status)
     if train_job is None:
         return launch(request, spec, status, observed, now)

@@ -18,7 +18,7 @@ from sync_hooks.api.sync import Answer, Busy, Observed, Reads
 from sync_hooks.api.workflow import WorkflowStatus
 from sync_hooks.execution.answers import keep
 from sync_hooks.execution.creation import create
-from sync_hooks.execution.groups import done, group_states, remember, with_lost
+from sync_hooks.execution.groups import group_states, is_over, remember, with_lost
 from sync_hooks.execution.iteration_end import close_iteration, end
 from sync_hooks.execution.launching import launch
 from sync_hooks.execution.lost import look_for_lost
@@ -64,7 +64,7 @@ def _follow(request: Request, status: WorkflowStatus, plan: Plan, observed: Obse
         return lost
     states = with_lost(states, lost.groups)
     status = show_progress(request, remember(status, states), plan, iteration, states, now)
-    if all(done(state, plan) for state in states):
+    if status.progress is not None and is_over(status.progress):
         return close_iteration(request, status, iteration, states, observed, now)
     return launch(request, status, plan, iteration, states, lost, observed, now)
 

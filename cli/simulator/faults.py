@@ -39,6 +39,8 @@ class Faults:
     """Numbers of the steps, counted from 1, at which the driver dies."""
     restart_seconds: float = 5.0
     """How long a dead driver stays away."""
+    relapse: int = 0
+    """How many watch events the next driver does not know yet, of every other kind: a server that lags lists those."""
     read_error: float = 0.0
     """Odds that a read of a hook fails."""
     unreadable: frozenset[str] = frozenset()

@@ -70,6 +70,14 @@ class Informer:
         for entry in entries:
             self.receive(Change("ADDED", entry))
 
+    def undo(self, change: Change) -> None:
+        """Take the last event of an object back, and tell nobody."""
+        known = self._entries.get(change.entry.key)
+        if known is not None:
+            self._forget(known)
+        if change.type != "ADDED":
+            self._remember(change.old or change.entry)
+
     def replay(self) -> None:
         """Tell every cached object as new, as a process does that has just started."""
         for entry in list(self._entries.values()):
@@ -111,6 +119,7 @@ class SharedInformers:
         self._latency = latency
         self._informers: dict[Kind, Informer] = {}
         self._queue: deque[tuple[float, Change]] = deque()
+        self._told: dict[Kind, deque[Change]] = {}
         self._wake: float | None = None
         store.watch(self._on_change)
 
@@ -123,9 +132,23 @@ class SharedInformers:
         return informer
 
     def restart(self) -> None:
-        """Tell everything anew from what the caches have: a process that starts may list a state that is behind."""
+        """Tell everything anew from what the caches have: a process that starts may list a state that is behind.
+
+        It may even be behind what the process before it had seen, where another API server answers.
+        """
+        self._relapse()
         for informer in self._informers.values():
             informer.replay()
+
+    def _relapse(self) -> None:
+        """Take the last events of every other kind, as they are drawn, back for a while."""
+        until = self._clock.time + self._dice.faults.stale_seconds - self._latency
+        kinds = sorted(self._told, key=lambda kind: kind.kind) if self._dice.faults.relapse else ()
+        for kind in [kind for kind in kinds if self._dice.hits(0.5)]:
+            for change in reversed(self._told.pop(kind)):
+                self._informers[kind].undo(change)
+                self._queue.appendleft((until, change))
+        self._plan()
 
     def _on_change(self, change: Change) -> None:
         if change.entry.kind in self._informers:
@@ -143,8 +166,10 @@ class SharedInformers:
     def _deliver(self) -> None:
         self._wake = None
         for change in self._ordered(self._due()):
-            informer = self._informers[change.entry.kind]
+            kind = change.entry.kind
+            informer = self._informers[kind]
             informer.receive(change)
+            self._told.setdefault(kind, deque(maxlen=self._dice.faults.relapse)).append(change)
             if self._dice.hits(self._dice.faults.repeat):
                 informer.repeat(change)
         self._plan()

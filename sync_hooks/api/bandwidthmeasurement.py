@@ -80,6 +80,17 @@ class SizeSums(ApiModel):
     """Sum of the wrong counts; absent where no row was checked."""
 
 
+class RankSpread(ApiModel):
+    """How the ranks of a table are spread over hosts."""
+
+    hosts: Int32
+    """Hosts that have ranks. Names are told apart up to their first dot."""
+    fewest: Int32
+    """Ranks of the host with the fewest."""
+    most: Int32
+    """Ranks of the host with the most."""
+
+
 class BandwidthReading(ApiModel):
     """What has been read of a log so far, and in which table the reading stands."""
 
@@ -101,6 +112,10 @@ class BandwidthReading(ApiModel):
     """Whether rows of the table at the cursor count and its footer has not come."""
     unended: Int32 | None = None
     """Tables with rows that count that are not whole: another began before their footer, or lines of them were gone."""
+    announced: Int32 | None = None
+    """How far the table at the cursor is announced, as long as it has no row: its name (1), ranks (2) or header (3)."""
+    unfilled: Int32 | None = None
+    """Tables that may count of which nothing has come but their announcement: another began, or lines were gone."""
     kind: str | None = None
     """Kind of the first table that counted, where no known testType chooses."""
     others: list[str] | None = None
@@ -129,6 +144,10 @@ class BandwidthReading(ApiModel):
     """Host of the first rank of the table at the cursor."""
     first_host_ranks: Int32 | None = None
     """Ranks of the table at the cursor on the host of its first one."""
+    host_ranks: dict[str, Int32] | None = None
+    """Ranks by host of the table at the cursor, until its first row."""
+    spread: RankSpread | None = None
+    """How the ranks of a table with rows that count are spread; of several, the most uneven."""
     apart: Bool | None = None
     """Whether rank 0 was listed on more than one host: the tables are of programs that did not find each other."""
     several_hosts: Bool | None = None
@@ -160,6 +179,9 @@ class BandwidthMeasurementStatus(ApiModel):
     """GPU ranks that the log lists; of several tables that count, the fewest."""
     ranks_on_first_host: Int32 | None = None
     """How many of them run on the host of the first one."""
+    rank_spread: RankSpread | None = None
+    """How they are spread over hosts; of several tables that count, the most uneven. Absent where lines of the list are
+    missing."""
     several_hosts: Bool | None = None
     """Ranks, or NCCL by its own words, run on more than one host; absent where the log does not say."""
     ranks_apart: Bool | None = None

@@ -66,6 +66,8 @@ def set_condition(
 ) -> tuple[Condition, ...]:
     """Set one condition in place, or append it; the transition time moves only when the status does."""
     old = find(conditions, type_)
+    if old is not None and (old.status, old.reason, old.message) == (status, reason, message):
+        return tuple(conditions)  # as most are at most syncs
     stamp = old.last_transition_time if old and old.status == status else rfc3339(now)
     new = Condition(type=type_, status=status, reason=reason, message=message, last_transition_time=stamp)
     if old is None:

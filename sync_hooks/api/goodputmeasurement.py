@@ -46,17 +46,19 @@ class GoodputMeasurementStatus(ApiModel):
     """Time since trainingStartTime, to the end of the workload or, while it runs, to the last sample."""
     lost_work_time_sec: Float | None = None
     """Work that has to be done again: of each interrupted attempt, the time from its last checkpoint, or from its first
-    step where it saved none, to its end."""
+    step where it saved none, to its end. A workload that begins anew inside its container is interrupted too."""
     reschedule_time_sec: Float | None = None
     """Time without resources: from the end of an attempt to the start of the next one's application, or to the first
     line of its log where no start is recognised. Taken off both sides of the ratio."""
     resume_time_sec: Float | None = None
-    """Time to get going: of each attempt, from its start to its first step. Of the first attempt only where the
+    """Time to get going: of each attempt, from its start to its first step, and from each new beginning inside a
+    container. Of the first attempt only where the
     LogProfile recognises the application's start: training time begins there, and otherwise with the first step."""
     checkpoint_save_time_sec: Float | None = None
     """Time in which saves held up training: every checkpoint once, by attempt and step."""
     interruption_count: Int32 | None = None
-    """Attempts that trained and were interrupted, a final failure included."""
+    """How often training was interrupted: attempts that failed, the last one included, and restarts inside a container,
+    as torchrun makes them."""
     current_step: Int64 | None = None
     """Last training step; it falls when an attempt resumes from a checkpoint."""
     highest_step: Int64 | None = None
@@ -90,6 +92,8 @@ class GoodputMeasurementStatus(ApiModel):
     """When the Job's workload ended."""
     last_sample_time: Timestamp | None = None
     """When the logs were last read."""
+    doubts: list[str] | None = None
+    """Why the figures may not stand for the whole training: lines of the log were lost."""
     notes: list[str] | None = None
     """What a reader of the numbers should know."""
     job_uid: str | None = Field(default=None, alias="jobUID")

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from sync_hooks.api.logcursor import LogCursor
-from sync_hooks.api.model import ApiModel, Bool, Float, Int32, Int64
+from sync_hooks.api.model import ApiModel, Bool, Float, Int32, Int64, Timestamp
 
 MicroTimestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 """RFC 3339, UTC, microseconds: `clock.rfc3339_micro` writes it."""
@@ -20,6 +20,15 @@ class PendingSave(ApiModel):
     """Step that is saved, where the log says."""
     time: MicroTimestamp | None = None
     """When it began."""
+
+
+class Anew(ApiModel):
+    """A sign that the workload began anew inside its container; the next step shows whether it did."""
+
+    time: MicroTimestamp
+    """When the first such line was printed."""
+    restored: Bool | None = None
+    """A checkpoint was loaded; else only another start was printed, which a framework may do at any time."""
 
 
 class StepSums(ApiModel):
@@ -56,6 +65,15 @@ class GoodputRun(ApiModel):
     """How far the log with the training steps has been read, where that is another pod's."""
     gaps: Int32 | None = None
     """How often lines were gone before they could be read."""
+    late_sec: Int32 | None = None
+    """How many seconds a log begins later than its container: lines before it may have been lost. Absent for less than
+    a minute."""
+    off_interval: Int32 | None = None
+    """Lines of training steps that did not count: their number is no multiple of the LogProfile's logInterval."""
+    unnumbered: Int32 | None = None
+    """Lines of training steps that did not count: they have no number above 0."""
+    anew: Anew | None = None
+    """The workload may have begun anew since its last step."""
     finished: Bool | None = None
     """The attempt has ended, and its logs have been read to their end."""
     end_time: MicroTimestamp | None = None
@@ -74,6 +92,9 @@ class GoodputRun(ApiModel):
     """Last training step."""
     last_step_time: MicroTimestamp | None = None
     """When the last training step that is no warm-up was finished."""
+    step_seen_time: Timestamp | None = None
+    """When a sample first showed the last training step, by the clock of the samples: stalls are counted by it alone,
+    since the clocks of nodes differ from it."""
     highest_step: Int64 | None = None
     """Highest training step."""
     warmup_base_step: Int64 | None = None
@@ -97,14 +118,25 @@ class GoodputRun(ApiModel):
 
 
 class EarlierRuns(ApiModel):
-    """All attempts before the current one, summed up when each was over."""
+    """Runs that were interrupted before the current one, summed up when each was over.
+
+    They are earlier attempts, and what ran in the container of the current one before the workload began anew there.
+    """
 
     training_start_time: MicroTimestamp | None = None
     """When training time began to count."""
     end_time: MicroTimestamp | None = None
     """When the last of them ended."""
     interruptions: Int32 = 0
-    """Attempts that trained and were interrupted."""
+    """Times that training was interrupted: by the end of an attempt, or inside its container."""
+    gaps: Int32 | None = None
+    """How often lines were gone before they could be read."""
+    late_sec: Int32 | None = None
+    """How many seconds a log began later than its container, the most of all attempts."""
+    off_interval: Int32 | None = None
+    """Lines of training steps whose number is no multiple of logInterval."""
+    unnumbered: Int32 | None = None
+    """Lines of training steps without a number above 0."""
     lost_work_sec: Float = 0
     """Work lost in interruptions."""
     reschedule_sec: Float = 0

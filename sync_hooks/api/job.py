@@ -65,7 +65,7 @@ class JobSpec(ApiModel):
     workload_metadata: WorkloadMetadata | None = None
     """Labels for the TrainJob."""
     timeout: Duration | None = None
-    """How long the workload may run, from the moment it first runs."""
+    """How long the workload may run, from the moment it first runs; each restart from a checkpoint has it anew."""
     node_health_monitor: NodeHealthMonitor | None = None
     """Watches the nodes."""
     checkpoint: JobCheckpoint | None = None
@@ -87,6 +87,8 @@ class JobSpec(ApiModel):
     fabric_expected: Bool | None = None
     """The platform has a fabric: falling back to sockets fails validation. False: the run says that there is none;
     absent: nobody knows, and what went through sockets is not called measured."""
+    nodes_apart: Bool | None = None
+    """Nothing joins the programs of the nodes: what the log of one of them tells is not measured on the others."""
     dependencies: list[CoreObject] | None = None
     """Objects of this group alone: devices, storage, its own copy of the runtime."""
 
@@ -106,6 +108,19 @@ class FailureLog(ApiModel):
     """Why it ended, or why there is no log."""
     tail: str
     """Last lines of the log."""
+
+
+class FailedAttempt(ApiModel):
+    """An attempt that failed and was followed by another, from a checkpoint."""
+
+    attempt: Int32
+    """Number of the attempt, from 0."""
+    message: str
+    """How it failed, and who is blamed for it; cut."""
+    attribution: str = Field(pattern="^(Node|Group|None)$")
+    """Who is blamed, as for the Job: Node, Group or None."""
+    failed_nodes: list[FailedNode] | None = None
+    """Nodes that are blamed by name, the first ones."""
 
 
 class Figures(ApiModel):
@@ -132,6 +147,9 @@ class JobStatus(ApiModel):
     """The TrainJob of the current attempt, once it has been seen."""
     attempt: Int32 | None = None
     """Number of the current attempt, from 0."""
+    failed_attempts: list[FailedAttempt] | None = None
+    """Attempts that failed and were followed by another, from a checkpoint; the latest ones. They change no verdict:
+    what is remarked of a group that passed in the end names their nodes."""
     workload_phase: str | None = None
     """Pending, Running, Succeeded or Failed."""
     workload_start_time: Timestamp | None = None
@@ -151,7 +169,7 @@ class JobStatus(ApiModel):
     attribution: str | None = Field(default=None, pattern="^(Node|Group|None)$")
     """Who is blamed for a failure: Node (those in failedNodes, nothing is said of the others), Group (all), or None."""
     failure_log: FailureLog | None = None
-    """The end of the failing container's log."""
+    """The end of the failing container's log, of the last attempt that failed."""
     waiting: Waiting | None = None
     """What the Job waits for."""
     settled: bool | None = None

@@ -15,5 +15,7 @@ class LogCursor(ApiModel):
     """Kubelet timestamp of the last line that was read, nanoseconds and zone as written."""
     lines_at_last_time: Int32 | None = None
     """Number of lines read that carry exactly this timestamp."""
+    empty_time: str | None = None
+    """When the log was last looked at and had no line yet (RFC 3339): no line before that can have been lost."""
     page_doublings: Int32 | None = None
     """How often the page size was doubled because one second of the log did not fit into a page."""

@@ -50,12 +50,16 @@ class ApiModel(BaseModel):
         return written
 
 
+_LEAVES = frozenset({str, int, bool})
+"""Most of a status, for which no call is worth its while."""
+
+
 def _whole_floats_as_ints(value: Any) -> Any:
     """Do what the API server does when it stores JSON, so that a status read back equals the one that was sent."""
-    if isinstance(value, dict):  # most of a status is text, for which no call is worth its while
-        return {key: part if type(part) is str else _whole_floats_as_ints(part) for key, part in value.items()}
+    if isinstance(value, dict):
+        return {key: part if type(part) in _LEAVES else _whole_floats_as_ints(part) for key, part in value.items()}
     if isinstance(value, list):
-        return [part if type(part) is str else _whole_floats_as_ints(part) for part in value]
+        return [part if type(part) in _LEAVES else _whole_floats_as_ints(part) for part in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

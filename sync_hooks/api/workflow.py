@@ -75,8 +75,8 @@ class WorkflowStatus(ApiModel):
     unmeasured: list[str] | None = None
     """Requested measurements that brought no data or only a part of it, the first ones, each with the reason."""
     remarks: list[str] | None = None
-    """What is worth knowing of groups that passed, the first ones: only when tried again, or over TCP sockets. They
-    change no verdict and stand among its reasons."""
+    """What is worth knowing of groups that passed, the first ones: only when tried again, over TCP sockets, or what
+    their measurements noted. They change no verdict and stand among its reasons."""
     applied_overrides: list[AppliedOverride] | None = None
     """Overrides that matched, and what each changed."""
     warnings: list[str] | None = None

@@ -79,7 +79,8 @@ class Orchestration(ApiModel):
     max_concurrent: Annotated[Int32, Field(ge=0)] | None = None
     """How many groups run at once (default 0: all)."""
     timeout_per_job: Duration | None = None
-    """How long one group may run, from the moment its workload first runs (default 24h). Queueing does not count."""
+    """How long one group may run, from the moment its workload first runs (default 24h). Queueing does not count; each
+    restart from a checkpoint has the time anew."""
     placement: str | None = Field(default=None, pattern="^(Pinned|Unpinned)?$")
     """Pinned (default) puts every group on its own nodes; Unpinned lets the scheduler choose."""
 
@@ -141,7 +142,7 @@ class WorkloadRunSpec(ApiModel):
     config: Config | None = None
     """Configuration files mounted at /config."""
     gpus_per_node: Annotated[Int32, Field(ge=1)] | None = None
-    """GPUs used on each node; absent means what the nodes offer."""
+    """GPUs used on each node; absent means what resources name, else what the nodes offer."""
     mlnx_per_node: Annotated[Int32, Field(ge=0)] | None = None
     """Fabric interfaces requested on each node; absent means the platform's table, 0 requests none."""
     nic_resource_name: str | None = Field(

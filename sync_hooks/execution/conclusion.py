@@ -9,6 +9,7 @@ from sync_hooks.api.conditions import FAILED, SUCCEEDED, VALIDATION_FAILED, set_
 from sync_hooks.api.model import Condition
 from sync_hooks.api.results import Coverage
 from sync_hooks.execution.answers import first
+from sync_hooks.execution.ranges import write_ranges
 from sync_hooks.planning.plan import Plan
 from sync_hooks.report.iteration import RANKS_APART, GroupResult, IterationResult
 from sync_hooks.report.nodes import GONE, NodeVerdicts
@@ -68,11 +69,12 @@ def _ended(
 
 
 def _listed(found: Sequence[tuple[int, GroupResult, str]], plan: Plan) -> str:
-    return "; ".join(first((_named(*item, plan) for item in found), MOST_NAMED))
+    named = (_named(iteration, outcome.group, text, plan) for iteration, outcome, text in found)
+    return "; ".join(first(named, MOST_NAMED))
 
 
-def _named(iteration: int, group: GroupResult, text: str, plan: Plan) -> str:
-    return f"group {group.group}" + (f" in iteration {iteration}" if plan.iterations > 1 else "") + f": {text}"
+def _named(iteration: int, group: int, text: str, plan: Plan) -> str:
+    return f"group {group}" + (f" in iteration {iteration}" if plan.iterations > 1 else "") + f": {text}"
 
 
 def coverage_of(plan: Plan, verdicts: NodeVerdicts) -> Coverage:
@@ -97,15 +99,25 @@ def unmeasured_of(results: Sequence[IterationResult]) -> list[str]:
 
 
 def remarks_of(plan: Plan, results: Sequence[IterationResult]) -> list[str]:
-    """Say what is worth knowing of groups that ended well: what was remarked, and that it took another try."""
-    found = [
-        (result.iteration, outcome, text)
-        for result in results
-        for outcome in result.groups
-        if not outcome.failure and not outcome.validation
-        for text in (*_tried_again(outcome), *outcome.remarks)
-    ]
-    return first([_named(*remark, plan) for remark in found], MOST_NAMED)
+    """Say what is worth knowing of groups that ended well: what was remarked, and that it took another try.
+
+    What is true of many groups is one remark, so that it hides none that is true of a few.
+    """
+    found: dict[tuple[int, str], list[int]] = {}
+    for result in results:
+        for outcome in result.groups:
+            if not outcome.failure and not outcome.validation:
+                for text in dict.fromkeys((*_tried_again(outcome), *outcome.remarks)):
+                    found.setdefault((result.iteration, text), []).append(outcome.group)
+    return first([_shared(*remark, groups, plan) for remark, groups in found.items()], MOST_NAMED)
+
+
+def _shared(iteration: int, text: str, groups: Sequence[int], plan: Plan) -> str:
+    if len(groups) == 1:
+        return _named(iteration, groups[0], text, plan)
+    ranges = first(write_ranges(groups).split(","), MOST_NAMED)
+    times = f" in iteration {iteration}" if plan.iterations > 1 else ""
+    return f"groups {', '.join(ranges)}{times}: {text}"
 
 
 def _tried_again(outcome: GroupResult) -> tuple[str, ...]:

@@ -8,9 +8,10 @@ from datetime import datetime
 from sync_hooks.api.conditions import FAILED, SUCCEEDED
 from sync_hooks.api.model import TypedLocalObjectReference
 from sync_hooks.api.names import failed_nodes_name, iteration_name, succeeded_nodes_name
+from sync_hooks.api.observed import LiveObject
 from sync_hooks.api.request import CONFIG_MAP, ConfigMapChild, Request
 from sync_hooks.api.results import ExcludedNode
-from sync_hooks.api.sync import Answer, Observed
+from sync_hooks.api.sync import Answer, GetObject, Observed, Reads, Unreadable
 from sync_hooks.api.workflow import IterationSummary, WorkflowStatus
 from sync_hooks.execution.children import node_config_maps, result_config_map
 from sync_hooks.execution.conclusion import conclude, coverage_of, remarks_of, unmeasured_of
@@ -18,7 +19,8 @@ from sync_hooks.execution.creation import NEXT_BATCH_SECONDS, create
 from sync_hooks.execution.groups import GroupState
 from sync_hooks.execution.plan_seen import MOST_EXCLUDED
 from sync_hooks.execution.result import result_of
-from sync_hooks.execution.workflow_answer import Step, answer, fail
+from sync_hooks.execution.waiting import CHILD_GIVE_UP_SECONDS, next_look, wait_within
+from sync_hooks.execution.workflow_answer import Step, answer, fail, keep_trying
 from sync_hooks.planning.plan import Plan
 from sync_hooks.report.distribution import results_of
 from sync_hooks.report.iteration import IterationResult, read_result
@@ -78,7 +80,7 @@ def end(request: Request, status: WorkflowStatus, plan: Plan, observed: Observed
     """Write the node lists once; when they are observed, the verdict of the Workflow stands."""
     results = finished_results(request, plan.iterations)
     if results is None:
-        return fail(request, status, "ResultLost", "the result of an iteration was deleted or changed", now)
+        return _without_results(request, status, plan.iterations, observed, now)
     verdicts = node_verdicts(plan, results)
     seen = request.of(CONFIG_MAP, ConfigMapChild)
     wanted = node_config_maps(request.parent, verdicts)
@@ -88,6 +90,28 @@ def end(request: Request, status: WorkflowStatus, plan: Plan, observed: Observed
     if changed:
         return fail(request, status, "ResultLost", f"ConfigMap {changed[0]} does not hold the list of nodes", now)
     return answer(request, Step(_ended(request, status, plan, results, verdicts, now)))
+
+
+def _without_results(
+    request: Request, status: WorkflowStatus, iterations: int, observed: Observed, now: datetime
+) -> Answer:
+    """Fail where the result of an iteration is gone or changed; one that only the cache does not show is waited for."""
+    seen, parent = request.of(CONFIG_MAP, ConfigMapChild), request.parent.metadata
+    names = (iteration_name(parent.name, number) for number in range(1, iterations + 1))
+    reads = tuple(GetObject("v1", "ConfigMap", name, parent.namespace) for name in names if name not in seen)
+    if any(read not in observed for read in reads):
+        return Reads(reads)
+    found = [observed[read] for read in reads]
+    problem = next((item.reason for item in found if isinstance(item, Unreadable)), None)
+    if problem is not None:
+        return keep_trying(request, status, problem, now)
+    if reads and all(isinstance(item, LiveObject) and item.metadata.controller_uid() == parent.uid for item in found):
+        object_, text = f"ConfigMap/{reads[0].name}", f"ConfigMap {reads[0].name} is there and not seen yet"
+        waiting = wait_within(CHILD_GIVE_UP_SECONDS, status.waiting, "ResultNotSeen", text, now, object_)
+        if waiting is not None:
+            new = status.model_copy(update={"waiting": waiting})
+            return answer(request, Step(new, resync_after=next_look(waiting, now)))
+    return fail(request, status, "ResultLost", "the result of an iteration was deleted or changed", now)
 
 
 def _holds(seen: Mapping[str, ConfigMapChild], wanted: Mapping[str, object]) -> bool:

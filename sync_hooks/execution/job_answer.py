@@ -8,10 +8,10 @@ from typing import Any
 
 from sync_hooks.api.conditions import FAILED, set_exclusive
 from sync_hooks.api.job import JobStatus
-from sync_hooks.api.names import ANNOTATION_GROUP_NODES
+from sync_hooks.api.names import ANNOTATION_GROUP_NODES, train_job_name
 from sync_hooks.api.request import Request
 from sync_hooks.api.status import read_status, write_status
-from sync_hooks.api.sync import Result
+from sync_hooks.api.sync import Event, Result
 from sync_hooks.execution.answers import UNREADABLE_RESYNC_SECONDS, stub, transitions
 from sync_hooks.execution.waiting import unread
 
@@ -46,13 +46,19 @@ def answer(
     new: Sequence[dict[str, Any]] = (),
     dropped: Collection[str] = (),
     resync_after: float = 0,
+    events: Sequence[Event] = (),
 ) -> Result:
-    """Keep every child that is observed but the dropped ones, and ask for the new ones."""
+    """Keep every child that is observed but the dropped ones, and ask for the new ones.
+
+    TrainJobs of earlier attempts are dropped in every answer: the one that said so first may not have been carried out.
+    ``events`` are told besides those of conditions that became true.
+    """
     old = read_status(JobStatus, request.parent.status)
-    kept = tuple(stub(child) for child in request.all_children() if child.name not in dropped)
+    earlier = {train_job_name(request.parent.metadata.name, attempt) for attempt in range(status.attempt or 0)}
+    kept = tuple(stub(child) for child in request.all_children() if child.name not in earlier.union(dropped))
     return Result(
         status=write_status(request.parent.status, status),
         children=(*kept, *new),
         resync_after=resync_after,
-        events=transitions(old.conditions or (), status.conditions or ()),
+        events=(*transitions(old.conditions or (), status.conditions or ()), *events),
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from sync_hooks.api.conditions import FAILED
-from sync_hooks.api.job import JobSpec, JobStatus
+from sync_hooks.api.job import FailureLog, JobSpec, JobStatus
 from sync_hooks.api.model import Condition
 from sync_hooks.api.names import train_job_name
 from sync_hooks.api.observed import Log, Pod
@@ -63,6 +63,15 @@ class Evidence:
         return self.log.content.decode(errors="replace") if known and isinstance(self.log, Log) else ""
 
 
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Who failed a workload: nodes ``broken`` by the Job's own expression, who is blamed, and the end of the log."""
+
+    broken: tuple[FailedNode, ...]
+    blame: Blame
+    log: FailureLog
+
+
 def attribute(
     request: Request, spec: JobSpec, status: JobStatus, observed: Observed, now: datetime
 ) -> JobStatus | Answer:
@@ -70,7 +79,7 @@ def attribute(
     failure = next(item for item in status.conditions or () if item.type == FAILED)
     if failure.reason not in RAN_AND_FAILED | {HARDWARE_FAILURE}:
         return status.model_copy(update={"attribution": "None", "waiting": None})
-    evidence = _evidence(request, status, observed)
+    evidence = gather(request, status, observed)
     if isinstance(evidence, Reads):
         return evidence
     if evidence.unreadable:
@@ -79,10 +88,11 @@ def attribute(
         if waiting is not None:
             new = status.model_copy(update={"waiting": waiting})
             return answer(request, new, resync_after=UNREADABLE_RESYNC_SECONDS)
-    return _judged(request, spec, status, evidence, now)
+    return _judged(request, status, find_out(request, spec, status, evidence), now)
 
 
-def _evidence(request: Request, status: JobStatus, observed: Observed) -> Evidence | Reads:
+def gather(request: Request, status: JobStatus, observed: Observed) -> Evidence | Reads:
+    """Return what can be known of the current attempt, or what must be read for it."""
     namespace = request.parent.metadata.namespace
     name = train_job_name(request.parent.metadata.name, status.attempt or 0)
     jobset, pods = GetObject(JOBSET_VERSION, "JobSet", name, namespace), ListPods(namespace, name, fresh=True)
@@ -113,20 +123,25 @@ def ran_on(request: Request, status: JobStatus) -> list[str]:
     return group_nodes(request) or sorted(set(status.nodes or ()))
 
 
-def _judged(request: Request, spec: JobSpec, status: JobStatus, evidence: Evidence, now: datetime) -> JobStatus:
+def find_out(request: Request, spec: JobSpec, status: JobStatus, evidence: Evidence) -> Finding:
+    """Judge who failed the current attempt."""
     broken = tuple(status.failed_nodes or ()) or _broken(spec, evidence.nodes)
-    if broken:
-        status = hardware_failed(status, broken, now)
     named = broken or taken_along(gone_nodes(spec, evidence.nodes), evidence.pods)
     nodes = ran_on(request, status)
     name = train_job_name(request.parent.metadata.name, status.attempt or 0)
     hosts = worker_hosts(name, note_places(status, evidence.pods).nodes or ())
     found = _by_name(named) or blame(evidence.failed, evidence.pods, nodes, evidence.launcher_tail, hosts)
+    return Finding(broken, found, failure_log(evidence.telling, evidence.log))
+
+
+def _judged(request: Request, status: JobStatus, finding: Finding, now: datetime) -> JobStatus:
+    if finding.broken:
+        status = hardware_failed(status, finding.broken, now)
     update = {
-        "conditions": _explained(status, found),
-        "attribution": found.attribution,
-        "failed_nodes": _blamed(request, status, found) or None,
-        "failure_log": failure_log(evidence.telling, evidence.log),
+        "conditions": _explained(status, finding.blame),
+        "attribution": finding.blame.attribution,
+        "failed_nodes": _blamed(request, status, finding.blame) or None,
+        "failure_log": finding.log,
         "waiting": None,
     }
     return status.model_copy(update=update)

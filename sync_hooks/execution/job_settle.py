@@ -24,11 +24,13 @@ from sync_hooks.api.results import FailedNode
 from sync_hooks.api.status import read_status
 from sync_hooks.api.sync import Answer, ListPods, Observed, Reads, Result, Unreadable
 from sync_hooks.execution.job_answer import answer
+from sync_hooks.execution.job_attempts import restart_remarks
 from sync_hooks.execution.job_evidence import MOST_NODES, attribute, ran_on
 from sync_hooks.execution.job_launch import measurements
 from sync_hooks.execution.phase import is_live
 from sync_hooks.execution.settle import Measured, Validation, read_bandwidth, read_goodput, together, validate
-from sync_hooks.execution.waiting import NOT_READ, next_look, wait_within
+from sync_hooks.execution.unread import lists_ranks, with_unread_nodes
+from sync_hooks.execution.waiting import NOT_READ, next_look, next_look_for_told, wait_within
 
 DEFAULT_MEASUREMENT_TIMEOUT_SECONDS = 300
 NEXT_STEP_SECONDS = 1
@@ -56,10 +58,12 @@ def _measure(request: Request, spec: JobSpec, status: JobStatus, now: datetime) 
     if measured.pending:
         names = " and ".join(measured.pending)
         text = f"the {names} measurement reads the finished log"
-        waiting = wait_within(_patience(spec), status.waiting, "MeasurementPending", text, now)
+        patience = _patience(spec)
+        waiting = wait_within(patience, status.waiting, "MeasurementPending", text, now)
         if waiting is not None:
             new = status.model_copy(update={"waiting": waiting})
-            return answer(request, new, measurements(request, spec), resync_after=next_look(waiting, now))
+            again = next_look_for_told(waiting, patience, now)
+            return answer(request, new, measurements(request, spec), resync_after=again)
         texts = tuple(f"{name}: not measured within {spec.measurement_timeout or '5m'}" for name in measured.pending)
         measured = together(measured, Measured(unmeasured=texts))
     succeeded = is_true(status.conditions or (), SUCCEEDED)
@@ -68,7 +72,7 @@ def _measure(request: Request, spec: JobSpec, status: JobStatus, now: datetime) 
     settled = {
         "figures": figures,
         "unmeasured": list(measured.unmeasured) or None,
-        "remarks": list(measured.remarks) or None,
+        "remarks": [*restart_remarks(judged), *measured.remarks] or None,
         "settled": True,
         "waiting": None,
     }
@@ -85,10 +89,13 @@ def _measured(request: Request, spec: JobSpec) -> Measured:
     parts = []
     if spec.bandwidth_measurement:
         child = request.of(BANDWIDTH_MEASUREMENT, MeasurementChild).get(bandwidth_name(name))
-        parts.append(read_bandwidth(child.status if child else None, spec))
+        status = child.status if child else None
+        found = read_bandwidth(status, spec)
+        parts.append(found if lists_ranks(status) else with_unread_nodes(found, spec, "bandwidth"))
     if spec.goodput_measurement:
         child = request.of(GOODPUT_MEASUREMENT, MeasurementChild).get(goodput_name(name))
-        parts.append(read_goodput(child.status if child else None))
+        found = read_goodput(child.status if child else None)
+        parts.append(with_unread_nodes(found, spec, "goodput"))
     return together(*parts)
 
 

@@ -1,38 +1,36 @@
 """A workload under way: queued, starting or running, and what ends it from outside: its clock, a node, a stall.
 
 The clock starts when the pods have started and never stops for pods that vanish; queued, suspended and unschedulable
-time does not count. A stall counts only if the measurement has been reading.
+time does not count. A stall counts only if the measurement has been reading. Of a stall and the end of the time what
+came first counts, whenever somebody looks.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from sync_hooks.api.conditions import HARDWARE_FAILED, IN_PROGRESS, set_condition
 from sync_hooks.api.duration import parse_duration
-from sync_hooks.api.goodputmeasurement import GoodputMeasurementStatus
 from sync_hooks.api.job import JobSpec, JobStatus
-from sync_hooks.api.names import goodput_name
 from sync_hooks.api.observed import Node, Pod
-from sync_hooks.api.request import GOODPUT_MEASUREMENT, MeasurementChild, Request
+from sync_hooks.api.request import Request
 from sync_hooks.api.results import FailedNode
-from sync_hooks.api.status import read_status
 from sync_hooks.api.sync import Answer, Result, Unreadable
-from sync_hooks.api.time import parse_rfc3339, rfc3339, seconds_between
+from sync_hooks.api.time import rfc3339, seconds_between
 from sync_hooks.execution.blame import STALLED, TIMED_OUT
 from sync_hooks.execution.gone import gone_nodes
 from sync_hooks.execution.job_answer import answer, enter, fail, group_nodes, keep_trying
 from sync_hooks.execution.job_dependencies import missing_dependencies
 from sync_hooks.execution.job_health import HARDWARE_FAILURE, NODE_FAILED, failed_nodes, hardware_failed
+from sync_hooks.execution.job_launch import measurements
 from sync_hooks.execution.job_restart import begin_restart, is_saved, may_restart
+from sync_hooks.execution.job_stall import find_stall
 from sync_hooks.execution.phase import FAILED, PENDING, RUNNING, Workload, is_launcher, is_live, under_way, worker_index
 from sync_hooks.execution.snapshot import pick
 from sync_hooks.execution.waiting import NOT_READ, READ_FAILING, wait, waited
 
 DEFAULT_TIMEOUT_SECONDS = 24 * 3600
-DEFAULT_SAMPLE_SECONDS = 60
-DEFAULT_STARTUP_STALL_SECONDS = 1200
 POLL_SECONDS = 15  # pods tell no hook that they start
 RUNNING_POLL_SECONDS = 60
 UNSCHEDULABLE_GRACE_SECONDS = 300  # schedulers need a while; before that it is no news
@@ -50,7 +48,8 @@ def hold_back(request: Request, spec: JobSpec, status: JobStatus, workload: Work
 def _pending(request: Request, spec: JobSpec, status: JobStatus, workload: Workload, now: datetime) -> Result:
     """Show what is waited for; an unschedulable workload's reason after a grace.
 
-    Objects that the pods need are made again where somebody deleted them: without its runtime no TrainJob starts.
+    Objects that the pods need are made again where somebody deleted them: without its runtime no TrainJob starts. So is
+    a measurement, whose creation may have been lost beside the TrainJob's that was not.
     """
     waiting = wait(status.waiting, workload.reason, workload.message, now)
     early = workload.reason == UNSCHEDULABLE and waited(waiting, now) < UNSCHEDULABLE_GRACE_SECONDS
@@ -58,7 +57,8 @@ def _pending(request: Request, spec: JobSpec, status: JobStatus, workload: Workl
     shown = waiting.model_copy(update={"message": message})
     new = status.model_copy(update={"workload_phase": PENDING, "waiting": shown})
     entered = enter(new, IN_PROGRESS, "WorkloadPending", message, now)
-    return answer(request, entered, missing_dependencies(request, spec), resync_after=POLL_SECONDS)
+    wanted = [*missing_dependencies(request, spec), *measurements(request, spec)]
+    return answer(request, entered, wanted, resync_after=POLL_SECONDS)
 
 
 def watch(
@@ -97,16 +97,18 @@ def _running(request: Request, spec: JobSpec, status: JobStatus, workload: Workl
     held = None if runs else wait(status.waiting, workload.reason, workload.message, now)
     new = status.model_copy(update={"workload_phase": RUNNING, "workload_start_time": started, "waiting": held})
     left = _seconds_left(spec, started, now)
-    if left <= 0:
+    stall = find_stall(request, spec, started, now)
+    if left <= 0 and (stall is None or stall.overdue < -left):
         text = f"the workload ran longer than {spec.timeout or '24h'}" + (f": {workload.message}" if held else "")
         return fail(request, _over(new, now), TIMED_OUT, text, now)
-    if stall := _stall(request, spec, started, now):
+    if stall is not None:
         over = _over(new, now)
         if may_restart(spec, over) and is_saved(request):
-            return begin_restart(request, over, stall, now)
-        return fail(request, over, STALLED, stall, now)
+            return begin_restart(request, over, stall.text, now)
+        return fail(request, over, STALLED, stall.text, now)
     resync = min(RUNNING_POLL_SECONDS, left + 1)
-    return answer(request, enter(new, IN_PROGRESS, "WorkloadRunning", workload.message, now), resync_after=resync)
+    entered = enter(new, IN_PROGRESS, "WorkloadRunning", workload.message, now)
+    return answer(request, entered, measurements(request, spec), resync_after=resync)
 
 
 def _unschedulable(
@@ -176,26 +178,3 @@ def _fail_hardware(request: Request, status: JobStatus, broken: list[FailedNode]
     new = hardware_failed(_over(status, now), broken, now)
     text = next(item.message for item in new.conditions or () if item.type == HARDWARE_FAILED)
     return fail(request, new, HARDWARE_FAILURE, text, now)
-
-
-def _stall(request: Request, spec: JobSpec, started: str, now: datetime) -> str | None:
-    """Say how long no step has come, None where that is no stall or cannot be known."""
-    if spec.stall_multiplier is None or spec.goodput_measurement is None:
-        return None
-    child = request.of(GOODPUT_MEASUREMENT, MeasurementChild).get(goodput_name(request.parent.metadata.name))
-    status = read_status(GoodputMeasurementStatus, child.status if child else None)
-    interval = parse_duration(spec.goodput_measurement.sample_interval or "") or DEFAULT_SAMPLE_SECONDS
-    last_look = seconds_between(status.last_sample_time, now)
-    if last_look is None or last_look > 2 * interval:
-        return None
-    if status.last_step_timestamp and status.avg_step_time_sec:
-        steps = spec.stall_multiplier * max(status.log_interval or 1, 1)
-        return _late(status.last_step_timestamp, steps * status.avg_step_time_sec + 2 * interval, "no step", now)
-    limit = spec.startup_stall_timeout_seconds or DEFAULT_STARTUP_STALL_SECONDS
-    start = max(filter(None, (parse_rfc3339(status.application_start_time or ""), parse_rfc3339(started))))
-    return _late(rfc3339(start), limit + 2 * interval, "no first step", now)
-
-
-def _late(since: str, limit: float, what: str, now: datetime) -> str | None:
-    quiet = seconds_between(since, now) or 0.0
-    return f"{what} for {timedelta(seconds=int(quiet))}, allowed are {int(limit)} s" if quiet > limit else None

@@ -19,15 +19,15 @@ from sync_hooks.api.sync import GetObject, ListKinds, ListNodes, Observed, Reads
 from sync_hooks.api.workflow import WorkflowSpec, WorkflowStatus
 from sync_hooks.execution.children import identity, plan_config_map
 from sync_hooks.execution.plan_seen import MOST_EXCLUDED, plan_facts
-from sync_hooks.execution.preflight import check_namespace
+from sync_hooks.execution.preflight import look_ahead, surroundings
 from sync_hooks.execution.unseen import GivenUp, look_for
 from sync_hooks.execution.waiting import next_look, wait_within
 from sync_hooks.execution.workflow_answer import Step, answer, fail, in_progress, keep_trying
 from sync_hooks.planning.build import build
 from sync_hooks.planning.plan import Plan, Unplannable, encode, own_kinds
 
-NODES_GIVE_UP_SECONDS = 300  # for nodes that are not there or not labelled yet
-NODES_RESYNC_SECONDS = 15
+PLANNING_GIVE_UP_SECONDS = 300  # for nodes and LogProfiles that are not there, or nodes that are not labelled yet
+PLANNING_RESYNC_SECONDS = 15
 
 
 def make_plan(request: Request, status: WorkflowStatus, observed: Observed, now: datetime) -> Reads | Result:
@@ -53,13 +53,13 @@ def _plan(request: Request, status: WorkflowStatus, observed: Observed, now: dat
         return fail(request, status, INVALID_SPEC, _first_errors(error), now)
     nodes_read = ListNodes(max_age=0)
     if nodes_read not in observed:
-        return Reads((nodes_read,))
+        return Reads((nodes_read, *surroundings(request.parent.metadata)))
     nodes = observed[nodes_read]
     if isinstance(nodes, Unreadable):
         return _give_up(request, status, Unplannable("NodeDiscoveryError", nodes.reason, wait=True), now)
     planned = _build(request, spec, nodes, observed)
     if isinstance(planned, Plan):
-        planned = check_namespace(planned, request.parent.metadata, observed)
+        planned = look_ahead(planned, request.parent.metadata, observed)
     if isinstance(planned, Reads):
         return planned
     if isinstance(planned, Unreadable):
@@ -124,11 +124,16 @@ def _await_plan(
 
 
 def _give_up(request: Request, status: WorkflowStatus, problem: Unplannable, now: datetime) -> Result:
-    """Fail with what is known of the nodes; where time may mend it, wait first: nodes are often labelled a bit late."""
-    waiting = wait_within(NODES_GIVE_UP_SECONDS, status.waiting, problem.reason, problem.message, now)
+    """Fail with what is known of the nodes; where time may mend it, wait first.
+
+    Nodes are often labelled a bit late, and a LogProfile may come out of the same repository as the run.
+    """
+    awaited = problem.waiting or problem.reason
+    waiting = wait_within(PLANNING_GIVE_UP_SECONDS, status.waiting, awaited, problem.message, now)
     if problem.wait and waiting is not None:
-        new = in_progress(status.model_copy(update={"waiting": waiting}), "WaitingForNodes", problem.message, now)
-        return answer(request, Step(new, resync_after=NODES_RESYNC_SECONDS))
+        known = status.model_copy(update={"waiting": waiting})
+        new = in_progress(known, problem.waiting or "WaitingForNodes", problem.message, now)
+        return answer(request, Step(new, resync_after=PLANNING_RESYNC_SECONDS))
     excluded, count = list(problem.exclusions[:MOST_EXCLUDED]), len(problem.exclusions)
     coverage = Coverage(targeted=count, tested=0, excluded=count, inconclusive=0) if count else status.coverage
     update = {

@@ -8,10 +8,19 @@ from sync_hooks.planning.plan import Plan
 
 def pods_of(plan: Plan) -> tuple[JsonObject, ...]:
     """Return the pod specs of the run's runtime, one a replicatedJob."""
+    return tuple(map(pod_of, replicated_jobs_of(plan)))
+
+
+def replicated_jobs_of(plan: Plan) -> tuple[JsonObject, ...]:
+    """Return the replicatedJobs of the run's runtime, or of the copy that each Job brings."""
     own = plan.job.get("spec", {}).get("dependencies") or ()
     runtime = plan.runtime or next((item for item in own if kind_of(item) == TRAINING_RUNTIME), {})
     template = (runtime.get("spec") or {}).get("template") or {}
-    jobs = (template.get("spec") or {}).get("replicatedJobs") or ()
-    return tuple(
-        (((job.get("template") or {}).get("spec") or {}).get("template") or {}).get("spec") or {} for job in jobs
-    )
+    return tuple((template.get("spec") or {}).get("replicatedJobs") or ())
+
+
+def pod_of(replicated_job: JsonObject) -> JsonObject:
+    """Return the pod spec of a replicatedJob."""
+    job = ((replicated_job.get("template") or {}).get("spec") or {}).get("template") or {}
+    pod: JsonObject = job.get("spec") or {}
+    return pod

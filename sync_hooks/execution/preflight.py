@@ -1,7 +1,8 @@
-"""What the namespace itself would refuse, and who is already there: named before anything is made.
+"""What a run would fail of in the end, named before anything is made: namespace, LogProfiles, and who is already there.
 
-PodSecurity and a quota that no group fits into end planning; a quota that is used up and nodes that another run holds
-are warnings, because they pass. What cannot be read is not held against the run.
+PodSecurity, a quota that no group fits into and LogProfiles that cannot measure end planning; a quota that is used up
+and nodes that another run holds are warnings, because they pass. What cannot be read of the namespace is not held
+against the run; a LogProfile that cannot be read is waited for, because the measurement has to read it too.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from sync_hooks.api.status import read_status
 from sync_hooks.api.sync import GetObject, ListObjects, Observed, Read, Reads, Unreadable
 from sync_hooks.api.workflow import WorkflowStatus
 from sync_hooks.cluster.resources import GPU
+from sync_hooks.execution.log_profiles import check_profiles, profile_reads
 from sync_hooks.execution.plan_seen import read_plan
 from sync_hooks.execution.pod_security import ENFORCE, violations
 from sync_hooks.execution.pods_of_plan import pods_of
@@ -32,24 +34,29 @@ MOST_RUNS = 20  # other runs whose plans are read
 NEEDS_A_VALUE = ("requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
 
 
-def check_namespace(plan: Plan, own: Metadata, observed: Observed) -> Plan | Unplannable | Reads:
+def surroundings(own: Metadata) -> tuple[Read, ...]:
+    """Return the reads that do not depend on the plan."""
+    runs = ListObjects(API_VERSION, "Workflow")
+    return GetObject("v1", "Namespace", own.namespace), ListObjects("v1", "ResourceQuota", own.namespace), runs
+
+
+def look_ahead(plan: Plan, own: Metadata, observed: Observed) -> Plan | Unplannable | Reads:
     """Return the plan with warnings, why there is none, or what must be read first."""
-    namespace = GetObject("v1", "Namespace", own.namespace)
-    quotas, runs = ListObjects("v1", "ResourceQuota", own.namespace), ListObjects(API_VERSION, "Workflow")
-    first: tuple[Read, ...] = (namespace, quotas, runs)
+    first = surroundings(own)
     if any(read not in observed for read in first):
         return Reads(first)
-    others = [run for run in _listed(observed[runs]) if run.metadata.uid != own.uid and _is_live(run)][:MOST_RUNS]
+    found, quotas, runs = (observed[read] for read in first)
+    others = [run for run in _listed(runs) if run.metadata.uid != own.uid and _is_live(run)][:MOST_RUNS]
     plans = {f"{run.metadata.namespace}/{run.metadata.name}": _plan_read(run) for run in others}
-    if any(read not in observed for read in plans.values()):
-        return Reads(tuple(plans.values()))
-    found = observed[namespace]
+    then: tuple[Read, ...] = (*profile_reads(plan), *plans.values())
+    if any(read not in observed for read in then):
+        return Reads(then)
     refused = _pod_security(plan, found) if isinstance(found, LiveObject) else None
-    refused = refused or _too_small(plan, _listed(observed[quotas]))
+    refused = refused or _too_small(plan, _listed(quotas)) or check_profiles(plan, observed)
     if refused is not None:
         return refused
     held = {name: observed[read] for name, read in plans.items()}
-    warnings = (*_tight(plan, _listed(observed[quotas])), *_held(plan, held))
+    warnings = (*_tight(plan, _listed(quotas)), *_held(plan, held))
     return msgspec.structs.replace(plan, warnings=(*plan.warnings, *warnings)) if warnings else plan
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sync_hooks.api.conditions import FAILED, HARDWARE_FAILED, VALIDATION_FAILED, find
+from sync_hooks.api.conditions import FAILED, HARDWARE_FAILED, VALIDATION_FAILED
 from sync_hooks.api.request import JobChild
 from sync_hooks.execution.groups import LAUNCHING_STOPPED, GroupState
 from sync_hooks.report.iteration import GroupResult, IterationResult
@@ -30,17 +30,17 @@ def _without_job(state: GroupState, reason: str, text: str) -> GroupResult:
 
 
 def _job_result(state: GroupState, job: JobChild) -> GroupResult:
-    failure, validation = _true(job, FAILED), _true(job, VALIDATION_FAILED)
-    hardware = _true(job, HARDWARE_FAILED)
-    cause = hardware or failure
+    true = {condition.type: condition for condition in job.status.conditions if condition.status == "True"}
+    validation, hardware = true.get(VALIDATION_FAILED), true.get(HARDWARE_FAILED)
+    cause = hardware or true.get(FAILED)
     return GroupResult(
         group=state.number,
         retry=state.retry,
-        failure=cause[1] if cause else "",
-        failure_reason=(went(job) or cause[0]) if cause else "",
+        failure=cause.message if cause else "",
+        failure_reason=(went(job) or cause.reason) if cause else "",
         hardware=hardware is not None,
-        validation=validation[1] if validation else "",
-        validation_reason=validation[0] if validation else "",
+        validation=validation.message if validation else "",
+        validation_reason=validation.reason if validation else "",
         attribution=job.status.attribution,
         failed_nodes=job.status.failed_nodes,
         nodes=job.status.nodes,
@@ -56,8 +56,3 @@ def went(job: JobChild) -> str:
     """Return why a Job's nodes went, where that alone ended it; empty for any other failure."""
     reasons = [node.reason for node in job.status.failed_nodes]
     return reasons[0] if reasons and GONE.issuperset(reasons) else ""
-
-
-def _true(job: JobChild, type_: str) -> tuple[str, str] | None:
-    condition = find(job.status.conditions, type_)
-    return (condition.reason, condition.message) if condition and condition.status == "True" else None

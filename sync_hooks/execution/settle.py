@@ -5,19 +5,19 @@ Everything that cannot be evaluated fails validation with a reason of its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from sync_hooks.api.bandwidthmeasurement import BandwidthMeasurementStatus
-from sync_hooks.api.conditions import COMPLETE, find
+from sync_hooks.api.conditions import COMPLETE, MEASURING, find
 from sync_hooks.api.goodputmeasurement import GoodputMeasurementStatus
 from sync_hooks.api.job import JobSpec
 from sync_hooks.api.model import Condition
 from sync_hooks.api.status import read_status
 from sync_hooks.execution.planned import planned
-from sync_hooks.measurements.ranks import ranks_apart
-from sync_hooks.measurements.thresholds import Violation, evaluate
+from sync_hooks.measurements.ranks import count_note, ranks_apart
+from sync_hooks.measurements.thresholds import FIGURES, Violation, evaluate
 from sync_hooks.report.iteration import RANKS_APART
 
 VALID = "ThresholdsMet"
@@ -27,8 +27,8 @@ VALID = "ThresholdsMet"
 class Measured:
     """What the measurements came to.
 
-    ``pending`` names those not final, ``unmeasured`` says why there is no value, or why those that there are may not
-    stand for the whole test: then ``doubtful`` has their keys. ``apart`` says that it was another test altogether.
+    ``pending`` names those not final, ``unmeasured`` says why there is no value yet, or why those that there are may
+    not stand for the whole test: then ``doubtful`` has their keys. ``apart`` says that it was another test altogether.
     """
 
     figures: Mapping[str, float] = field(default_factory=dict)
@@ -46,7 +46,7 @@ def read_bandwidth(raw: Any, spec: JobSpec) -> Measured:
     status = read_status(BandwidthMeasurementStatus, raw)
     complete = _complete(status.conditions)
     if complete is None:
-        return Measured(pending=("bandwidth",))
+        return Measured(pending=("bandwidth",), unmeasured=_held_up("bandwidth", status.conditions))
     summary = status.summary
     found = {
         "busBandwidthGBps": summary.peak_bus_bandwidth_g_bps if summary else None,
@@ -56,6 +56,8 @@ def read_bandwidth(raw: Any, spec: JobSpec) -> Measured:
     job = planned(spec)
     ranks = ranks_apart(status, job) if figures else None
     doubts = [*(status.doubts or ()), *([ranks.message] if ranks and not ranks.certain else [])]
+    known = {*doubts, count_note(status.ranks, job.ranks) if ranks else ""}
+    notes = [f"bandwidth: {text}" for text in status.notes or () if text not in known]
     if not figures:
         doubts = [f"{complete.reason}: {complete.message}"]
     sockets = bool(status.socket_fallback) and job.nodes != 1
@@ -66,7 +68,7 @@ def read_bandwidth(raw: Any, spec: JobSpec) -> Measured:
         wrong=f"the test counted {status.wrong_count} wrong values" if status.wrong_count else "",
         apart=ranks.message if ranks and ranks.certain else "",
         fallback="NCCL fell back to sockets" if sockets and spec.fabric_expected else "",
-        remarks=_over_sockets(spec, sockets=sockets),
+        remarks=(*(notes if figures else ()), *_over_sockets(spec, sockets=sockets)),
     )
 
 
@@ -88,17 +90,31 @@ def read_goodput(raw: Any) -> Measured:
     status = read_status(GoodputMeasurementStatus, raw)
     complete = _complete(status.conditions)
     if complete is None:
-        return Measured(pending=("goodput",))
+        return Measured(pending=("goodput",), unmeasured=_held_up("goodput", status.conditions))
     found = {
         "goodputRatio": status.result,
         "avgTFLOPsPerGPU": status.avg_tflops_per_gpu,
         "avgStepTimeSec": status.avg_step_time_sec,
     }
     figures = {key: value for key, value in found.items() if value is not None}
-    missing = f"goodput: {complete.reason}: {complete.message}"
+    missing = f"{complete.reason}: {complete.message}"
     if figures:
-        missing = f"goodput: no ratio, for there was no time in which training could have run; {complete.message}"
-    return Measured(figures=figures, unmeasured=() if status.result is not None else (missing,))
+        missing = f"no ratio, for there was no time in which training could have run; {complete.message}"
+    doubts = (status.doubts or []) if figures else []
+    texts = [*([] if status.result is not None else [missing]), *doubts]
+    return Measured(
+        figures=figures,
+        unmeasured=tuple(f"goodput: {text}" for text in texts),
+        doubtful=frozenset(figures if doubts else ()),
+    )
+
+
+def _held_up(name: str, conditions: list[Condition] | None) -> tuple[str, ...]:
+    """Say what keeps a measurement from its end, in its own words."""
+    found = find(conditions or (), MEASURING)
+    if found is None or found.status == "True":
+        return ()
+    return (f"{name}: {found.reason}: {found.message}",)
 
 
 def _complete(conditions: list[Condition] | None) -> Condition | None:
@@ -133,7 +149,7 @@ class Validation:
 def validate(spec: JobSpec, measured: Measured) -> Validation | None:
     """Judge a succeeded workload; None where nothing was required and nothing is wrong."""
     violations = evaluate(spec.thresholds or {}, measured.figures)
-    problems = [*_results(measured), *(_violation(violation, measured) for violation in violations)]
+    problems = [*_results(measured), *_violations(violations, measured)]
     if problems:
         reason = problems[0][0]
         blames = any(known in BLAMING for known, _ in problems)
@@ -153,6 +169,25 @@ def _results(measured: Measured) -> list[tuple[str, str]]:
     if measured.fallback:
         found.append(("SocketFallback", f"{measured.fallback} on a platform with a fabric"))
     return found
+
+
+def _violations(violations: Sequence[Violation], measured: Measured) -> Iterator[tuple[str, str]]:
+    """Give each violation its reason; why nothing, or not all, was measured is told first, and once."""
+    told: set[str] = set()
+    for violation in violations:
+        reason, message = _violation(violation, measured)
+        causes = [] if reason not in UNMEASURED else [text for text in _causes(violation, measured) if text not in told]
+        told.update(causes)
+        yield reason, "; ".join((*causes, message))
+
+
+UNMEASURED = frozenset({"MeasurementIncomplete", "MeasurementTimeout"})
+
+
+def _causes(violation: Violation, measured: Measured) -> Iterator[str]:
+    """Go through what is missing of the measurement that brings the figure of a threshold."""
+    measurement = FIGURES[violation.key].spec_field.removesuffix("Measurement")
+    return (text for text in measured.unmeasured if text.startswith(f"{measurement}: "))
 
 
 def _violation(violation: Violation, measured: Measured) -> tuple[str, str]:

@@ -68,3 +68,12 @@ def next_look(waiting: Waiting, now: datetime) -> float:
     if is_overdue(waiting):
         return max(FIRST_RESYNC_SECONDS, SECOND_LOOK_SECONDS - waited(waiting, now))
     return min(LONGEST_RESYNC_SECONDS, max(FIRST_RESYNC_SECONDS, waited(waiting, now) / 4))
+
+
+def next_look_for_told(waiting: Waiting, limit: float, now: datetime) -> float:
+    """Seconds until the next look at a wait that a change of a child ends.
+
+    Such a change is told by itself: a look finds out that the limit has passed, and each minute what was told in vain.
+    """
+    left = SECOND_LOOK_SECONDS if is_overdue(waiting) else limit
+    return min(LONGEST_RESYNC_SECONDS, max(FIRST_RESYNC_SECONDS, left - waited(waiting, now) + 1))

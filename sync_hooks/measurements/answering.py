@@ -103,9 +103,12 @@ def end_seen(known: str | None, now: datetime) -> str:
 def is_hopeless(sample: Sample[SpecT, StatusT], job: JobState, problem: NotThere | Unreadable) -> bool:
     """Tell whether logs of a workload that has ended need not be tried for any longer.
 
-    What failed takes its pods along at once; for everything else there is a time since the end was first seen.
+    What failed takes its pods along at once; for everything else there is a time since the end was first seen. While
+    another attempt may follow the Job decides how long: its wait is proof against clocks that step, and it goes on
+    from a checkpoint that was seen, whether or not the log was read to its end.
     """
+    gone = job.phase != SUCCEEDED and isinstance(problem, NotThere) and problem.gone
+    if gone or not job.final:
+        return gone
     seen = parse_rfc3339(sample.status.end_seen_time or "")
-    if seen is not None and (sample.now - seen).total_seconds() >= job.retry_seconds:
-        return True
-    return job.phase != SUCCEEDED and isinstance(problem, NotThere) and problem.gone
+    return seen is not None and (sample.now - seen).total_seconds() >= job.retry_seconds

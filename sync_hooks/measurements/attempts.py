@@ -9,19 +9,26 @@ from datetime import datetime
 from sync_hooks.api.goodputrun import EarlierRuns, GoodputRun
 from sync_hooks.api.logcursor import LogCursor
 from sync_hooks.api.observed import Log
-from sync_hooks.api.time import rfc3339
+from sync_hooks.api.time import parse_rfc3339, rfc3339, seconds_between
 from sync_hooks.measurements.clock import parse_micro, rfc3339_micro
 from sync_hooks.measurements.goodput import (
     average_step_time,
     average_tflops,
     close,
     ratio,
-    read_lines,
-    saw_lines,
     terms_of,
 )
 from sync_hooks.measurements.page import Window, advance, new_lines, widen
+from sync_hooks.measurements.pods import Source
 from sync_hooks.measurements.profile import CompiledProfile
+from sync_hooks.measurements.reading import ROTATED_AFTER_SECONDS
+from sync_hooks.measurements.sampling import LONGEST_INTERVAL_SECONDS
+from sync_hooks.measurements.stamp import moment_of
+from sync_hooks.measurements.training import read_lines, saw_lines
+
+LIFECYCLE, STEPS = 0, 1
+Places = tuple[int, ...]
+"""What a log tells of: starts and saves (`LIFECYCLE`), training steps (`STEPS`), or both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,28 +51,64 @@ def on_attempt(attempts: Attempts, workload_uid: str, restart: int) -> Attempts:
     return Attempts(GoodputRun(workload_uid=workload_uid, restart=restart or None), earlier)
 
 
-def cursors(run: GoodputRun | None, logs: int) -> tuple[LogCursor, ...]:
-    """Return how far each log of an attempt has been read: one log, or that of the lifecycle and that of the steps."""
-    lifecycle = run.lifecycle_cursor if run else LogCursor()
-    steps = run.step_cursor if run else None
-    return (lifecycle,) if logs == 1 else (lifecycle, steps or LogCursor())
+def cursor_of(run: GoodputRun | None, places: Places) -> LogCursor:
+    """Return how far a log of an attempt has been read."""
+    known = run.lifecycle_cursor if run and LIFECYCLE in places else run.step_cursor if run else None
+    return known or LogCursor()
 
 
 def read_pages(
-    run: GoodputRun, pages: Sequence[Log], profile: CompiledProfile, *, ended: bool, now: datetime
-) -> tuple[GoodputRun, tuple[Window, ...]]:
-    """Move an attempt on by a page of each of its logs."""
+    earlier: EarlierRuns,
+    run: GoodputRun,
+    pages: Sequence[tuple[Places, Log]],
+    profile: CompiledProfile,
+    *,
+    ended: bool,
+    now: datetime,
+) -> tuple[EarlierRuns, GoodputRun, tuple[Window, ...]]:
+    """Move an attempt on by a page of each of its logs, or of those that can be read."""
     windows: list[Window] = []
-    both = len(pages) == 1
-    for index, (cursor, page) in enumerate(zip(cursors(run, len(pages)), pages, strict=True)):
+    new: dict[str, bytes] = {}
+    for places, page in pages:
+        cursor = cursor_of(run, places)
         window = new_lines(cursor, page, ended=ended, now=now)
         windows.append(window)
         moved = (widen(cursor) or cursor) if window.stuck else advance(cursor, window.lines)
-        run = read_lines(run, window.lines, profile, lifecycle=index == 0, steps=both or index == 1)
+        if not page.content and moved.last_line_time is None:
+            moved = moved.model_copy(update={"empty_time": rfc3339(now)})
         run = saw_lines(run, moved.first_line_time, moved.last_line_time)
-        field = "lifecycle_cursor" if index == 0 else "step_cursor"
+        field = "lifecycle_cursor" if LIFECYCLE in places else "step_cursor"
         run = run.model_copy(update={field: moved, "gaps": (run.gaps or 0) + window.gap or None})
-    return run, tuple(windows)
+        new["steps" if places == (STEPS,) else "lines"] = window.lines
+    steps = new.get("steps", b"" if (LIFECYCLE,) in dict(pages) else None)
+    earlier, run = read_lines(earlier, run, new.get("lines", b""), profile, steps)
+    return earlier, run, tuple(windows)
+
+
+def note_beginning(before: GoodputRun | None, run: GoodputRun, source: Source) -> GoodputRun:
+    """Note that a log begins so much later than its container that it may have lost its beginning.
+
+    A log that was seen without a line has lost none from before.
+    """
+    known, cursor = cursor_of(before, source.places), cursor_of(run, source.places)
+    first = moment_of(cursor.first_line_time.encode()) if cursor.first_line_time else None
+    if first is None or known.first_line_time is not None:
+        return run
+    late, unseen = seconds_between(source.started_at, first) or 0.0, seconds_between(known.empty_time, first)
+    if unseen is not None:  # it began between two samples
+        late = min(late, unseen - LONGEST_INTERVAL_SECONDS)
+    if late <= max(ROTATED_AFTER_SECONDS, run.late_sec or 0):
+        return run
+    return run.model_copy(update={"late_sec": int(late)})
+
+
+def see_step(before: GoodputRun | None, run: GoodputRun, now: datetime) -> GoodputRun:
+    """Note when the last step was first seen; a stamp from the future is set again."""
+    seen = parse_rfc3339(run.step_seen_time or "")
+    known = before is not None and before.last_step == run.last_step and seen is not None and seen <= now
+    if known or run.last_step is None:
+        return run
+    return run.model_copy(update={"step_seen_time": rfc3339(now)})
 
 
 def finish(run: GoodputRun, end: datetime | None) -> GoodputRun:
@@ -90,7 +133,7 @@ def shown(attempts: Attempts, until: datetime, *, failed: bool) -> dict[str, obj
         "application_start_time": _whole(run.application_start_time),
         "application_stop_time": _whole(run.last_line_time),
         "last_step_timestamp": _whole(run.last_step_time),
-        "notes": list(_notes(run)) or None,
+        "notes": list(doubts(attempts)) or None,
         **_sums(whole, max(until, end)),
     }
 
@@ -121,9 +164,29 @@ def _sums(whole: EarlierRuns, until: datetime) -> dict[str, object]:
     }
 
 
-def _notes(run: GoodputRun) -> Iterator[str]:
-    if run.gaps:
-        yield f"{run.gaps} times lines of the log were rotated away before they could be read"
+def doubts(attempts: Attempts) -> Iterator[str]:
+    """Say which lines may be missing, of all attempts: what they told of is counted as progress."""
+    known = [item for item in (attempts.run, attempts.earlier) if item is not None]
+    if gaps := sum(item.gaps or 0 for item in known):
+        yield f"{gaps} times lines of the log were rotated away before they could be read"
+    if late := max(item.late_sec or 0 for item in known):
+        yield f"the log may lack its beginning: it begins {late} s later than its container"
+
+
+def without_steps(attempts: Attempts, log_interval: int) -> str:
+    """Say why no training step counted."""
+    known = [item for item in (attempts.run, attempts.earlier) if item is not None]
+    off, unnumbered = sum(item.off_interval or 0 for item in known), sum(item.unnumbered or 0 for item in known)
+    if off:
+        text = f"the log holds {_lines(off)} of training steps, none of a multiple of logInterval {log_interval}"
+        return f"{text}: set logInterval of the LogProfile to that of the training, or train for longer"
+    if unnumbered:
+        return f"the log holds {_lines(unnumbered)} of training steps, none with a number above 0"
+    return "the log holds no training step"
+
+
+def _lines(count: int) -> str:
+    return f"{count} line{'' if count == 1 else 's'}"
 
 
 def _whole(text: str | None) -> str | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from sync_hooks.api.bandwidthmeasurement import BandwidthReading, SizeSums
 from sync_hooks.measurements.collective import Collective, bus_factor, collective
-from sync_hooks.measurements.tally import MOST_SIZES, Wanted
+from sync_hooks.measurements.tally import MOST_SIZES, Wanted, may_count
 
 _FACTOR_TOLERANCE = 0.02  # of busbw / algbw, both printed with two decimals
 _EXACT_ENOUGH_GBPS = 1.0  # below it two decimals are too few to compare
@@ -27,6 +27,11 @@ def doubts(reading: BandwidthReading, wanted: Wanted) -> Iterator[str]:
     if missing := (reading.unended or 0) + bool(reading.open):
         tables = "the table is" if missing == 1 else f"{missing} tables are"
         yield f"{tables} not whole: the footer, or lines before it, are missing"
+    if unfilled := (reading.unfilled or 0) + (bool(reading.announced) and may_count(reading.table, wanted)):
+        tests = "a test" if unfilled == 1 else f"{unfilled} tests"
+        yield f"{tests} began and did not come to a first result: the log has the beginning of a table without rows"
+    if not wanted.test and (text := others_note(reading, wanted)):
+        yield text
     if reading.left_out:
         yield f"{reading.left_out} rows of sizes beyond the first {MOST_SIZES} are left out"
     yield from _unexplained(reading, wanted)
@@ -39,12 +44,22 @@ def _unexplained(reading: BandwidthReading, wanted: Wanted) -> Iterator[str]:
         yield text
 
 
+def others_note(reading: BandwidthReading, wanted: Wanted) -> str:
+    """Say which rows do not count: somebody's choice where the test has a name, else a doubt. Empty where all count."""
+    others = ", ".join(reading.others or ())
+    if others and wanted.test:
+        return f"rows of {others} do not count: {wanted.test} is measured"
+    return (
+        f"rows of {others} are left out: only the first collective counts where testType names none" if others else ""
+    )
+
+
 def factor_note(reading: BandwidthReading, wanted: Wanted, ranks: int | None) -> str:
     """Compare bus and algorithm bandwidth of the largest size with what the collective and its ranks make of it.
 
     Empty where they agree, or where nothing can be compared.
     """
-    item = collective(wanted.test or reading.table or (reading.kind or "").split(" ")[0])
+    item = collective(wanted.test or (reading.kind or "").split(" ")[0])
     return _compared(reading.sizes or (), item, ranks) if item and ranks else ""
 
 

@@ -45,16 +45,15 @@ class StepLine(NamedTuple):
     marked_warmup: bool
 
 
-def find_events(profile: CompiledProfile, lines: bytes, *, started: bool) -> list[Event]:
-    """Find every event in lines that `page.readable` made readable; a start only unless ``started``."""
+def find_events(profile: CompiledProfile, lines: bytes, *, starts: int) -> list[Event]:
+    """Find every event in lines that `page.readable` made readable, of starts the first ones only."""
     claimed: set[int] = set()
     events: list[Event] = []
     for kind in CLAIMS:
         found = [event for event in _of_kind(profile, kind, lines) if event.hit.start not in claimed]
         claimed.update(event.hit.start for event in found)
         events += found
-    if not started:
-        events += _start(profile, lines)
+    events += find_starts(profile, lines, most=starts)
     return sorted(events, key=lambda event: (event.hit.start, event.kind != START))
 
 
@@ -68,8 +67,8 @@ def time_of(event: Event, profile: CompiledProfile) -> datetime | None:
 
 def step_line(event: Event, profile: CompiledProfile) -> StepLine | None:
     """Read a training step; None where its number cannot be read, or where it stands for fewer steps than others."""
-    step = event.hit.integer("globalStep") or event.hit.integer("iteration")
-    if not step or step < 0 or step % profile.log_interval:  # a step 0 is printed before any was made
+    step = step_number(event)
+    if step is None or step % profile.log_interval:
         return None
     marker = profile.patterns.get("warmup_step")
     timing = duration_of(event, profile, "stepTiming") or duration_of(event, profile, "elapsedTime")
@@ -82,6 +81,12 @@ def step_line(event: Event, profile: CompiledProfile) -> StepLine | None:
     )
 
 
+def step_number(event: Event) -> int | None:
+    """Read the number of a training step, above 0: a step 0 is printed before any was made."""
+    step = event.hit.integer("globalStep") or event.hit.integer("iteration")
+    return step if step and step > 0 else None
+
+
 def duration_of(event: Event, profile: CompiledProfile, group: str) -> int | None:
     """Read a captured duration in microseconds."""
     value = event.hit.number(group) if group in event.hit.groups else None
@@ -91,14 +96,20 @@ def duration_of(event: Event, profile: CompiledProfile, group: str) -> int | Non
     return round(micros) if micros < _LONGEST_MICROSECONDS else None
 
 
-def _of_kind(profile: CompiledProfile, kind: str, lines: bytes) -> Iterator[Event]:
+def find_starts(
+    profile: CompiledProfile, lines: bytes, position: int = 0, size: int | None = None, *, most: int = 1
+) -> list[Event]:
+    """Find the first starts whose time is known, in all lines or between two beginnings of lines."""
+    if most < 1:
+        return []
+    tries = islice(_of_kind(profile, START, lines, position, size), _MOST_START_TRIES)
+    return list(islice((event for event in tries if time_of(event, profile) is not None), most))
+
+
+def _of_kind(
+    profile: CompiledProfile, kind: str, lines: bytes, position: int = 0, size: int | None = None
+) -> Iterator[Event]:
     pattern = profile.patterns.get(kind)
     if pattern is not None:
-        for hit in hits(pattern, lines):
+        for hit in hits(pattern, lines, position, size):
             yield Event(kind, hit)
-
-
-def _start(profile: CompiledProfile, lines: bytes) -> list[Event]:
-    """Find the first start whose time is known."""
-    tries = islice(_of_kind(profile, START, lines), _MOST_START_TRIES)
-    return list(islice((event for event in tries if time_of(event, profile) is not None), 1))

@@ -13,12 +13,7 @@ from datetime import datetime
 
 from sync_hooks.api.goodputrun import EarlierRuns, GoodputRun, StepSums
 from sync_hooks.measurements.clock import parse_micro, rfc3339_micro, span, total
-from sync_hooks.measurements.events import find_events
-from sync_hooks.measurements.page import readable
-from sync_hooks.measurements.profile import CompiledProfile
-from sync_hooks.measurements.progress import take_lifecycle
-from sync_hooks.measurements.stamp import moment_of
-from sync_hooks.measurements.steps import steady_gap, take_steps
+from sync_hooks.measurements.steps import steady_gap
 
 _DIGITS = 6
 
@@ -43,33 +38,6 @@ def ratio(terms: Terms) -> float | None:
     return round(min(max(kept / available, 0.0), 1.0), _DIGITS)
 
 
-def read_lines(
-    run: GoodputRun, lines: bytes, profile: CompiledProfile, *, lifecycle: bool = True, steps: bool = True
-) -> GoodputRun:
-    """Move an attempt on by new lines of a log that tells of its lifecycle, its steps, or both."""
-    text = readable(lines)
-    events = find_events(profile, text, started=not lifecycle or run.application_start_time is not None)
-    if lifecycle:
-        run = take_lifecycle(run, events, profile)
-    if steps:
-        run = take_steps(run, events, profile)
-    return run
-
-
-def saw_lines(run: GoodputRun, first: str | None, last: str | None) -> GoodputRun:
-    """Note the kubelet's timestamps of the first and the last line that were read."""
-    began = moment_of(first.encode()) if first else None
-    ended = moment_of(last.encode()) if last else None
-    known = parse_micro(run.last_line_time)
-    latest = max((moment for moment in (ended, known) if moment), default=None)
-    return run.model_copy(
-        update={
-            "first_line_time": run.first_line_time or rfc3339_micro(began),
-            "last_line_time": rfc3339_micro(latest),
-        }
-    )
-
-
 def close(earlier: EarlierRuns, run: GoodputRun, end: datetime, *, interrupted: bool) -> EarlierRuns:
     """Add an attempt that ended to the sums over the earlier ones."""
     start = parse_micro(earlier.training_start_time) or _training_start(run)
@@ -84,6 +52,10 @@ def close(earlier: EarlierRuns, run: GoodputRun, end: datetime, *, interrupted: 
         training_start_time=rfc3339_micro(start),
         end_time=rfc3339_micro(end),
         interruptions=earlier.interruptions + broken,
+        gaps=(earlier.gaps or 0) + (run.gaps or 0) or None,
+        late_sec=max(earlier.late_sec or 0, run.late_sec or 0) or None,
+        off_interval=(earlier.off_interval or 0) + (run.off_interval or 0) or None,
+        unnumbered=(earlier.unnumbered or 0) + (run.unnumbered or 0) or None,
         lost_work_sec=total(earlier.lost_work_sec, span(kept, end) if broken else 0),
         reschedule_sec=total(earlier.reschedule_sec, span(waited_since, began)),
         resume_sec=total(earlier.resume_sec, span(began, trained) if start else 0),

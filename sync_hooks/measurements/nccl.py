@@ -10,15 +10,16 @@ from collections.abc import Sequence
 from functools import cache
 
 from sync_hooks.api.bandwidthmeasurement import BandwidthReading
+from sync_hooks.measurements.listing import programs, take_ranks
 from sync_hooks.measurements.mending import MOST_LINES_BETWEEN, is_open, mend
 from sync_hooks.measurements.network import read_networks
 from sync_hooks.measurements.page import readable
 from sync_hooks.measurements.pattern import Hit, Pattern, compile_pattern, either, hits, number_of
 from sync_hooks.measurements.profile import CompiledProfile
 from sync_hooks.measurements.rows import TYPES, Columns, columns_of
-from sync_hooks.measurements.tally import LARGEST_BANDWIDTH, Wanted, take_row
+from sync_hooks.measurements.tally import LARGEST_BANDWIDTH, Wanted, may_count, take_row
 
-_MOST_RANKS = 10**6
+_NAME, _RANKS, _HEADER = 1, 2, 3  # how a program of nccl-tests announces its table, in this order
 _MARKERS = (
     rf"(?P<row>\d+[ \t]+\d+[ \t]+(?:{TYPES})(?:[ \t]|$))"
     r"|#[ \t]*(?P<header>(?:size[ \t]+count|bytes[ \t]+N)[ \t]+type\b.*)"
@@ -71,13 +72,19 @@ def read_table(reading: BandwidthReading, lines: bytes, profile: CompiledProfile
     if mended is not text:
         text = mended
         marked, results = _found(text, pattern)
+    listed: list[Hit] = []
     for start in sorted({*marked, *results}):
         marker, result = marked.get(start), results.get(start)
+        if marker is not None and marker.text("rank") is not None:
+            listed.append(marker)
+            continue
+        reading, listed = _take_ranks(reading, listed, wanted), []
         if marker is not None and marker.text("row") is None:
-            reading = _take_marker(reading, marker)
+            reading = _take_marker(reading, marker, wanted)
         else:
             line = (result or marked[start]).line()
-            reading = take_row(reading, line, result, wanted)
+            reading = take_row(_filled(reading), line, result, wanted)
+    reading = _take_ranks(reading, listed, wanted)
     return read_networks(reading, text, profile.patterns.get("network_transport"))
 
 
@@ -114,17 +121,29 @@ def _rows(columns: Columns, markers: Sequence[Hit]) -> list[tuple[int, Columns]]
     return rows
 
 
-def _take_marker(reading: BandwidthReading, marker: Hit) -> BandwidthReading:
+def _take_marker(reading: BandwidthReading, marker: Hit, wanted: Wanted) -> BandwidthReading:
     header, name = marker.text("header"), marker.text("name")
     if header is not None:
-        return _new_table(reading, {"columns": columns_of(header) or None})
+        return _new_table(_announced(reading, _HEADER, wanted), {"columns": columns_of(header) or None})
     if name is not None:
-        return _new_table(reading, {"table": name.decode(errors="replace")[:64], "columns": None})
+        table = name.decode(errors="replace")[:64]
+        return _new_table(_announced(reading, _NAME, wanted), {"table": table, "columns": None})
+    reading = _filled(reading)
     if marker.text("over") is not None:
         return reading.model_copy(update={"table": None, "table_counts": None, "open": None})
-    if marker.text("rank") is not None:
-        return _take_rank(reading, marker)
     return _take_footer(reading, marker) if reading.table_counts else reading
+
+
+def _announced(reading: BandwidthReading, stage: int, wanted: Wanted) -> BandwidthReading:
+    """Note that a table is announced; the one before that was announced as far, and has no row, will have none."""
+    again = reading.announced is not None and reading.announced >= stage
+    unfilled = (reading.unfilled or 0) + (again and may_count(reading.table, wanted))
+    return reading.model_copy(update={"announced": stage, "unfilled": unfilled or None})
+
+
+def _filled(reading: BandwidthReading) -> BandwidthReading:
+    """Note that a row has come, or a footer, which a table without rows has too."""
+    return reading.model_copy(update={"announced": None}) if reading.announced else reading
 
 
 def _new_table(reading: BandwidthReading, update: dict[str, object]) -> BandwidthReading:
@@ -135,24 +154,12 @@ def _new_table(reading: BandwidthReading, update: dict[str, object]) -> Bandwidt
     )
 
 
-def _take_rank(reading: BandwidthReading, marker: Hit) -> BandwidthReading:
-    rank = min(marker.integer("rank") or 0, _MOST_RANKS)
-    host = (marker.text("host") or b"").decode(errors="replace")[:253]
-    if rank == 0:  # every program lists its ranks from 0
-        apart = reading.apart or reading.first_host not in (None, host)
-        reading = reading.model_copy(
-            update={"ranks": None, "first_host": host, "first_host_ranks": None, "apart": apart or None}
-        )
-    first = reading.first_host or host
-    return reading.model_copy(
-        update={
-            "begun": True,
-            "ranks": max(reading.ranks or 0, rank + 1),
-            "first_host": first,
-            "first_host_ranks": (reading.first_host_ranks or 0) + (host == first),
-            "several_hosts": bool(reading.several_hosts) or host != first,
-        }
-    )
+def _take_ranks(reading: BandwidthReading, lines: Sequence[Hit], wanted: Wanted) -> BandwidthReading:
+    for ranks in programs(lines):
+        if ranks[0][0] == 0:
+            reading = _announced(reading, _RANKS, wanted)
+        reading = take_ranks(reading, ranks)
+    return reading
 
 
 def _take_footer(reading: BandwidthReading, marker: Hit) -> BandwidthReading:

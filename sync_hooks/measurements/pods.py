@@ -7,7 +7,7 @@ one that ended well wins, then one that runs, then the latest restart.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -56,13 +56,17 @@ class _JobSetSpec(Facts, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A container's log. ``started_at`` is RFC 3339; ``restart`` numbers the JobSet's restarts."""
+    """A container's log. ``started_at`` is RFC 3339; ``restart`` numbers the JobSet's restarts.
+
+    ``places`` are those of the wanted ends that this log stands for, counted from 0.
+    """
 
     pod: str
     container: str
     finished: bool
     started_at: str | None
     restart: int
+    places: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +79,18 @@ class NotThere:
 
 
 def sources(
-    pods: Sequence[Pod], jobset: LiveObject, replicated_job: str | None, container: str | None, ends: Sequence[str]
+    pods: Sequence[Pod],
+    jobset: LiveObject,
+    replicated_job: str | None,
+    container: str | None,
+    ends: Sequence[str],
+    *,
+    left: bool = False,
 ) -> tuple[Source, ...] | NotThere:
-    """Find the log at each end (``first`` or ``last``) of a replicatedJob, once where two ends are one pod."""
+    """Find the log at each end (``first`` or ``last``) of a replicatedJob, once where two ends are one pod.
+
+    With ``left`` those that are left will do: JobSet deletes the other pods of a workload when one of them fails.
+    """
     chosen = _replicated_job(jobset, replicated_job) or _labelled(pods, jobset, replicated_job)
     if chosen is None:
         wanted = f"replicatedJob {replicated_job}" if replicated_job else f"replicatedJob labelled {ANCESTOR_STEP}"
@@ -85,13 +98,20 @@ def sources(
     own = [pod for pod in pods if _is_of(pod, jobset, chosen.name)]
     if not own:
         return NotThere("PodNotFound", f"replicatedJob {chosen.name} has no pods", gone=True)
-    found: dict[str, Source] = {}
-    for end in ends:
-        source = _source(_at(own, chosen, end), container)
-        if isinstance(source, NotThere):
-            return source
-        found.setdefault(source.pod, source)
-    return tuple(found.values())
+    found = [_source(_at(own, chosen, end), container) for end in ends]
+    missing = next((source for source in found if isinstance(source, NotThere) and not (left and source.gone)), None)
+    return missing or _placed(found)
+
+
+def _placed(found: Sequence[Source | NotThere]) -> tuple[Source, ...] | NotThere:
+    """Note for which ends each log stands; nothing is there where all of them are gone."""
+    placed: dict[str, Source] = {}
+    for place, source in enumerate(found):
+        if isinstance(source, Source):
+            known = placed.get(source.pod, source)
+            placed[source.pod] = replace(known, places=(*known.places, place))
+    missing = next((source for source in found if isinstance(source, NotThere)), None)
+    return missing if missing is not None and not placed else tuple(placed.values())
 
 
 def _replicated_job(jobset: LiveObject, name: str | None) -> _ReplicatedJob | None:

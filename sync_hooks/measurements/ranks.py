@@ -1,8 +1,8 @@
 """Whether the ranks that printed a bandwidth table are those that were to run. Judges no speed.
 
-Fewer ranks than planned are somebody's choice as long as every node has its share of them. Ranks of one node alone,
-where the group has several, measured NVLink and nothing between the nodes; programs that were to be one and did not
-find each other print such tables, and exit well.
+Fewer ranks than planned are somebody's choice as long as every node has as many of them as the others. Ranks of one
+node alone, where the group has several, measured NVLink and nothing between the nodes; programs that were to be one and
+did not find each other print such tables, and exit well.
 """
 
 from __future__ import annotations
@@ -42,9 +42,29 @@ def ranks_apart(seen: BandwidthMeasurementStatus, planned: Planned) -> Finding |
         return Finding(text, certain=planned.mpi)
     if seen.ranks_apart:
         return Finding(f"the tables are of programs apart, one of {ranks} ranks; {asked}")
+    missing = _missing(seen, ranks, nodes, share)
+    return Finding(f"the table is of {ranks} ranks; {asked}, and {missing}") if missing else None
+
+
+def count_note(listed: int | None, planned: int | None) -> str:
+    """Say that another number of ranks ran than was planned; empty where it is the same, or not known."""
+    differs = listed and planned and listed != planned
+    return f"the log lists {listed} ranks, {planned} were to run" if differs else ""
+
+
+def _missing(seen: BandwidthMeasurementStatus, ranks: int, nodes: int, share: int | None) -> str:
+    """Say that nodes have no ranks, or fewer than others; empty where that does not show.
+
+    Fewer hosts than nodes prove nothing where all ranks are there: names may be the same up to the first dot.
+    """
+    fewer, spread = share is not None and ranks < share * nodes, seen.rank_spread
     if share and (seen.ranks_on_first_host or 0) >= share and ranks <= share * (nodes - 1):
-        return Finding(f"the table is of {ranks} ranks; {asked}, and not every node took part")
-    return None
+        return "not every node took part"
+    if fewer and spread is not None and spread.hosts < nodes:
+        return f"not every node took part: they are on {spread.hosts} hosts"
+    if spread is not None and spread.hosts >= nodes and spread.fewest < spread.most:
+        return f"not every node has its share: one has {spread.fewest} of them, another {spread.most}"
+    return "not every node has its share" if fewer and ranks % nodes else ""
 
 
 def _of_one_node(seen: BandwidthMeasurementStatus, share: int | None) -> bool:

@@ -29,15 +29,16 @@ def read_page(
         return reading.model_copy(update={"cursor": wider}), replace(window, lines=b"", stuck=True)
     if page.truncated and not lines:
         lines = window.lines  # rather a row without its end than no progress
-    if window.gap and reading.open:  # a table that goes on behind the gap is not the whole of it
-        reading = reading.model_copy(update={"open": None, "unended": (reading.unended or 0) + 1})
+    if window.gap and (reading.open or reading.announced):  # what goes on behind the gap is not the whole table
+        unended = (reading.unended or 0) + 1
+        reading = reading.model_copy(update={"open": None, "announced": None, "unended": unended})
     read = read_table(reading, lines, profile, wanted)
     gaps = (reading.gaps or 0) + window.gap
     return read.model_copy(update={"cursor": advance(reading.cursor, lines), "gaps": gaps or None}), window
 
 
 def rotated(whole: BandwidthReading, before: BandwidthReading | None, started_at: str | None) -> str:
-    """Say that a log has lost its beginning, where it shows; empty where it seems whole.
+    """Say of a log that it has lost its beginning, where it shows; empty where it seems whole.
 
     ``whole`` was read from the log's beginning, ``before`` while it was written; ``started_at`` is when the container
     started.
@@ -46,9 +47,9 @@ def rotated(whole: BandwidthReading, before: BandwidthReading | None, started_at
     earlier = moment_of((before.cursor.first_line_time or "").encode()) if before else None
     late = seconds_between(started_at, first) if first else None
     if first and earlier and first > earlier:
-        return "the table is no longer in the log: its beginning was rotated away"
+        return "its beginning was rotated away"
     if late is not None and late > ROTATED_AFTER_SECONDS:
-        return f"the table is no longer in the log: it begins {late:.0f} s later than its container"
+        return f"it begins {late:.0f} s later than its container"
     return ""
 
 
@@ -60,4 +61,6 @@ def nothing_in(reading: BandwidthReading, wanted: Wanted) -> str:
         return f"the log holds no rows that count, only some of {', '.join(reading.others)}{why}"
     if reading.unread:
         return f"the log holds {reading.unread} rows, but none that could be read"
+    if reading.announced or reading.unfilled:
+        return "the log holds the beginning of a table, and no row of it"
     return "the log holds no table"

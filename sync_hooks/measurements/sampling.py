@@ -77,14 +77,14 @@ def interval(text: Duration | None) -> float:
 
 
 def pause(request: Request, text: Duration | None, last_sample: str | None) -> float:
-    """Return the seconds from a sample to the next: the interval, and less while the measurement is young.
+    """Return the seconds from a sample to the next: the interval, and half its age while the measurement is young.
 
     What ends within a minute should not be noticed another minute later; for what takes hours it makes no difference.
     """
     created = parse_rfc3339(request.parent.metadata.creation_timestamp or "")
     last = parse_rfc3339(last_sample or "")
     age = (last - created).total_seconds() if created and last else LONGEST_INTERVAL_SECONDS
-    return min(interval(text), max(SHORTEST_PAUSE_SECONDS, age))
+    return min(interval(text), max(SHORTEST_PAUSE_SECONDS, age / 2))
 
 
 def seconds_left(last_sample: str | None, seconds: float, now: datetime) -> float:
@@ -103,14 +103,8 @@ def log_reads(namespace: str, found: Sequence[Source], cursors: Sequence[LogCurs
     )
 
 
-def pages(reads: tuple[ReadLog, ...], observed: Observed) -> tuple[Log, ...] | Unreadable | Reads:
-    """Return the pages that were read; one that could not be read stands for all."""
+def pages(reads: tuple[ReadLog, ...], observed: Observed) -> tuple[Log | Unreadable, ...] | Reads:
+    """Return the page of each log, or why it cannot be read."""
     if any(read not in observed for read in reads):
         return Reads(reads)
-    found: list[Log] = []
-    for read in reads:
-        page: Log | Unreadable = observed[read]
-        if isinstance(page, Unreadable):
-            return page
-        found.append(page)
-    return tuple(found)
+    return tuple(observed[read] for read in reads)

@@ -6,13 +6,14 @@ averages, and the time between the first and the last of them makes do where no 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from sync_hooks.api.goodputrun import GoodputRun, StepSums
+from sync_hooks.measurements.anew import Signs, find_start, is_shown, note, pass_step
 from sync_hooks.measurements.clock import parse_micro, rfc3339_micro, span, total
-from sync_hooks.measurements.events import RESTORE, STEP, Event, StepLine, step_line, time_of
+from sync_hooks.measurements.events import RESTORE, START, STEP, Event, StepLine, step_line, step_number, time_of
 from sync_hooks.measurements.profile import CompiledProfile
 
 _MICRO = 1e6
@@ -31,6 +32,8 @@ class _Fold:
     tflops_lines: int = 0
     warmup: int = 0
     steady: int = 0
+    off_interval: int = 0
+    unnumbered: int = 0
 
 
 @dataclass(slots=True)
@@ -45,26 +48,53 @@ class _Stretch:
     gap_steps: int = 0
 
 
-def take_steps(run: GoodputRun, events: Iterable[Event], profile: CompiledProfile) -> GoodputRun:
-    """Move an attempt on by training steps; a restore among them begins a new warm-up."""
+def take_steps(
+    run: GoodputRun, events: Sequence[Event], begin: int, profile: CompiledProfile, signs: Signs
+) -> tuple[GoodputRun, int]:
+    """Move an attempt on by training steps, from one event on; a restore among them begins a new warm-up.
+
+    Returns where the next events are: behind all of them, or at the first step after the workload has begun anew inside
+    its container, which ``signs`` tell of.
+    """
     fold = _Fold(run.warmup_base_step, run.last_step, run.highest_step or 0)
     stretch = _Stretch(
         run.steady_step, parse_micro(run.steady_step_time), run.last_steady_step, parse_micro(run.last_step_time)
     )
     first: tuple[int, str | None] | None = None
-    for event in events:
-        if event.kind == RESTORE:
-            fold.base = None
-        line = step_line(event, profile) if event.kind == STEP else None
-        if line is None or (line.step == fold.last and fold.base is not None):  # printed twice, by two ranks
+    for index in range(begin, len(events)):
+        event = events[index]
+        line = _line(fold, event, profile, signs)
+        if line is None:
             continue
+        goes_back = fold.last is not None and line.step < fold.last
+        if (goes_back or signs.time) and is_shown(signs, event, goes_back=goes_back):
+            return _state(_skipped(run, fold), fold, stretch, profile, first), index
         if fold.last is None:
             first = line.step, rfc3339_micro(time_of(event, profile))
+        pass_step(signs, event)
         if not _count(fold, line, profile):
             _lengthen(stretch, line.step, event, profile)
-    if first is not None:
-        run = run.model_copy(update={"first_step": first[0], "first_step_time": first[1]})
-    return run if fold.last is None else _state(run, fold, stretch, profile)
+    if fold.last is not None:
+        find_start(signs)
+    run = _skipped(run, fold).model_copy(update={"anew": signs.noted()})
+    return _state(run, fold, stretch, profile, first), len(events)
+
+
+def _line(fold: _Fold, event: Event, profile: CompiledProfile, signs: Signs) -> StepLine | None:
+    """Read an event as a step that counts; note it where it is a start, or the loading of a checkpoint."""
+    if event.kind in (START, RESTORE) and fold.last is not None:
+        note(signs, event)
+    if event.kind == RESTORE:
+        fold.base = None
+    if event.kind != STEP:
+        return None
+    line = step_line(event, profile)
+    if line is None:
+        numbered = step_number(event) is not None
+        fold.off_interval, fold.unnumbered = fold.off_interval + numbered, fold.unnumbered + (not numbered)
+    elif line.step == fold.last and fold.base is not None:  # printed twice, by two ranks
+        return None
+    return line
 
 
 def steady_gap(run: GoodputRun) -> tuple[float, int]:
@@ -112,7 +142,21 @@ def _settled(time: datetime | Event | None, profile: CompiledProfile) -> datetim
     return time_of(time, profile) if isinstance(time, Event) else time
 
 
-def _state(run: GoodputRun, fold: _Fold, stretch: _Stretch, profile: CompiledProfile) -> GoodputRun:
+def _skipped(run: GoodputRun, fold: _Fold) -> GoodputRun:
+    """Add lines of steps that do not count."""
+    if not (fold.off_interval or fold.unnumbered):
+        return run
+    off, unnumbered = (run.off_interval or 0) + fold.off_interval, (run.unnumbered or 0) + fold.unnumbered
+    return run.model_copy(update={"off_interval": off or None, "unnumbered": unnumbered or None})
+
+
+def _state(
+    run: GoodputRun, fold: _Fold, stretch: _Stretch, profile: CompiledProfile, first: tuple[int, str | None] | None
+) -> GoodputRun:
+    if fold.last is None:
+        return run
+    if first is not None:
+        run = run.model_copy(update={"first_step": first[0], "first_step_time": first[1]})
     return run.model_copy(
         update={
             "warmup_base_step": fold.base,

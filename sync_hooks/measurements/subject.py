@@ -27,6 +27,7 @@ from sync_hooks.measurements.profile import CompiledProfile, field_name, read_pr
 JOBSET_API_VERSION = "jobset.x-k8s.io/v1alpha2"
 DEFAULT_MEASUREMENT_TIMEOUT_SECONDS = 300
 LEAST_RETRY_SECONDS = 120
+PROFILE_NOT_FOUND = "LogProfileNotFound"
 
 
 class _JobSpec(Facts, frozen=True):
@@ -106,11 +107,11 @@ def find_logs(
     """Find the profile, which must have a pattern, and the logs to read, which must be finished once the Job succeeded.
 
     What failed may have been stopped from outside: its pods then run until they are deleted, and their logs are taken
-    as they are.
+    as they are. What failed by itself has lost pods: the logs that are left are taken.
     """
     if not job.phase or not job.workload:
         return NotThere("JobNotRunning", "the Job's workload does not run", gone=job.ended)
-    profile = _find_profile(profile_name, pattern, observed)
+    profile = find_profile(profile_name, pattern, observed)
     if not isinstance(profile, CompiledProfile):
         return profile
     found = _find_sources(namespace, job, profile, ends(profile.strategy), observed)
@@ -122,12 +123,13 @@ def find_logs(
     return Logs(profile, found)
 
 
-def _find_profile(name: str, pattern: str, observed: Observed) -> CompiledProfile | NotThere | Unreadable:
+def find_profile(name: str, pattern: str, observed: Observed) -> CompiledProfile | NotThere | Unreadable:
+    """Return a profile that has a pattern, compiled, from what was observed of it; else why there is none."""
     live: LiveObject | Unreadable | None = observed[GetLogProfile(name)]
     if isinstance(live, Unreadable):
         return live
     if live is None:
-        return NotThere("LogProfileNotFound", f"LogProfile {name} does not exist")
+        return NotThere(PROFILE_NOT_FOUND, f"LogProfile {name} does not exist")
     profile = read_profile(live.spec)
     if not isinstance(profile, CompiledProfile):
         problems = "; ".join(f"{error.field}: {error.message}" for error in profile[:5])
@@ -140,8 +142,9 @@ def _find_profile(name: str, pattern: str, observed: Observed) -> CompiledProfil
 def _find_sources(
     namespace: str, job: JobState, profile: CompiledProfile, ends: Sequence[str], observed: Observed
 ) -> tuple[Source, ...] | NotThere | Unreadable | Reads:
+    failed = job.phase == FAILED
     jobset_read = GetObject(JOBSET_API_VERSION, "JobSet", job.workload, namespace)
-    pods_read = ListPods(namespace, job.workload)
+    pods_read = ListPods(namespace, job.workload, fresh=failed)  # a snapshot may be from before its pods were made
     if jobset_read not in observed or pods_read not in observed:
         return Reads((jobset_read, pods_read))
     jobset: LiveObject | Unreadable | None = observed[jobset_read]
@@ -154,7 +157,7 @@ def _find_sources(
         return NotThere("JobSetNotFound", f"JobSet {job.workload} does not exist", gone=True)
     if not job.workload_uid or jobset.metadata.controller_uid() != job.workload_uid:
         return NotThere("JobSetNotFound", f"JobSet {job.workload} is not of this Job's TrainJob", gone=True)
-    return sources(pods, jobset, profile.strategy.replicated_job_name, profile.container, ends)
+    return sources(pods, jobset, profile.strategy.replicated_job_name, profile.container, ends, left=failed)
 
 
 def job_read(namespace: str, name: str) -> GetObject:

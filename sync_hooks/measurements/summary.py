@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sync_hooks.api.bandwidthmeasurement import BandwidthReading, BandwidthResult, BandwidthSummary, SizeSums
-from sync_hooks.measurements.doubts import factor_note
+from sync_hooks.measurements.doubts import factor_note, others_note
 from sync_hooks.measurements.network import fell_back
+from sync_hooks.measurements.ranks import count_note
 from sync_hooks.measurements.tally import MOST_SIZES, Wanted
 
 _DIGITS = 4  # of a mean; printed values have two
@@ -24,6 +25,7 @@ def shown(reading: BandwidthReading, wanted: Wanted) -> dict[str, object]:
         "socket_fallback": fell_back(reading),
         "ranks": reading.fewest_ranks or reading.ranks,
         "ranks_on_first_host": reading.first_host_ranks,
+        "rank_spread": reading.spread,
         "several_hosts": reading.several_hosts,
         "ranks_apart": reading.apart,
         "notes": list(_notes(reading, wanted)) or None,
@@ -72,20 +74,29 @@ def _mean(total: float, count: int) -> float:
 
 
 def _notes(reading: BandwidthReading, wanted: Wanted) -> Iterator[str]:
-    if reading.others:
-        yield f"rows of {', '.join(reading.others)} do not count" + (
-            f": {wanted.test} is measured" if wanted.test else ""
-        )
+    if text := others_note(reading, wanted):
+        yield text
     if reading.unread:
         yield f"{reading.unread} rows of the table could not be read"
     if reading.unchecked:
         yield f"the test did not check the results of {reading.unchecked} rows"
     if reading.left_out:
         yield f"{reading.left_out} rows of sizes beyond the first {MOST_SIZES} are left out"
+    if reading.gaps:
+        yield f"{reading.gaps} times lines of the log were rotated away before they could be read"
     if len(reading.data_types or ()) > 1:
         yield f"rows of several types are averaged: {', '.join(reading.data_types or ())}"
-    listed = reading.fewest_ranks or reading.ranks
-    if wanted.ranks and listed and listed != wanted.ranks:
-        yield f"the log lists {listed} ranks, {wanted.ranks} were to run"
+    elif text := _repeated(reading.sizes or ()):
+        yield text
+    if text := count_note(reading.fewest_ranks or reading.ranks, wanted.ranks):
+        yield text
     if text := factor_note(reading, wanted, wanted.ranks):
         yield text
+
+
+def _repeated(sizes: Sequence[SizeSums]) -> str:
+    """Say that sizes were measured more than once; rows of 0 bytes are printed for every size that is too small."""
+    repeated = [item.rows for item in sizes if item.rows > 1 and item.size_bytes]
+    if not repeated:
+        return ""
+    return f"{len(repeated)} sizes were measured up to {max(repeated)} times: each figure is the mean of its rows"

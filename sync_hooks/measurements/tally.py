@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sync_hooks.api.bandwidthmeasurement import BandwidthReading, SizeSums
+from sync_hooks.api.bandwidthmeasurement import BandwidthReading, RankSpread, SizeSums
 from sync_hooks.measurements.clock import total
 from sync_hooks.measurements.collective import TYPE_BYTES, UNEVEN, Shape, collective, describe, fits, shape
 from sync_hooks.measurements.pattern import Hit, number_of
@@ -78,8 +78,31 @@ def _open(reading: BandwidthReading) -> BandwidthReading:
             "open": True,
             "headless": reading.headless or not reading.begun or None,
             "fewest_ranks": min(known, default=None),
+            "host_ranks": None,
+            "spread": _more_uneven(reading.spread, _spread(reading)),
         }
     )
+
+
+def _spread(reading: BandwidthReading) -> RankSpread | None:
+    """Return how the listed ranks are spread; None where lines of the list are missing."""
+    counts = list((reading.host_ranks or {}).values())
+    if not counts or sum(counts) != reading.ranks:
+        return None
+    return RankSpread(hosts=len(counts), fewest=min(counts), most=max(counts))
+
+
+def _more_uneven(first: RankSpread | None, second: RankSpread | None) -> RankSpread | None:
+    known = [spread for spread in (first, second) if spread is not None]
+    return min(known, key=lambda spread: (spread.fewest == spread.most, spread.fewest, spread.hosts), default=None)
+
+
+def may_count(table: str | None, wanted: Wanted) -> bool:
+    """Tell whether rows of a table may be of the collective that is measured, by its name alone."""
+    target, named = collective(wanted.test), collective(table)
+    if target is not None:
+        return named is None or named is target
+    return not wanted.test or _word(table) == _word(wanted.test)
 
 
 def _choose(reading: BandwidthReading, looks: Shape | None, wanted: Wanted) -> tuple[BandwidthReading, bool]:

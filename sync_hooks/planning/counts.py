@@ -23,9 +23,9 @@ NIC_DETECTION = ("gb200", "gb300", "b200", "b300")  # on-premises, where no tabl
 
 
 def resolve_counts(state: State) -> State | Unplannable:
-    """Settle the numbers: the run's own, else what most nodes have, else the table's."""
+    """Settle the numbers: the run's own, else what its resources name, else what most nodes have, else the table's."""
     spec, shape = state.spec, node_shape(state.architecture, state.platform)
-    gpus = spec.gpus_per_node or commonest_gpus(state.selection.kept) or shape.gpus
+    gpus = spec.gpus_per_node or requested_gpus(spec, 0) or commonest_gpus(state.selection.kept) or shape.gpus
     nics = shape.nics if spec.mlnx_per_node is None else spec.mlnx_per_node
     mnnvl = state.architecture in MULTI_NODE_NVLINK if spec.enable_mnnvl is None else spec.enable_mnnvl
     warnings = state.warnings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -35,22 +36,31 @@ def form_groups(state: State) -> State | Unplannable:
 
 def _one_a_domain(state: State) -> State | Unplannable:
     key = state.orchestration.topology_key
+    counts = Counter(domain(node, key) for node in state.selection.kept)
+    between_nodes = _measures_between_nodes(state)
 
     def judge(node: Node) -> str | None:
-        return None if domain(node, key) else node_reasons.missing_label(key)
+        value = domain(node, key)
+        if not value:
+            return node_reasons.missing_label(key)
+        return node_reasons.alone(key, value) if between_nodes and counts[value] == 1 else None
 
     selection = exclude(state.selection, judge)
     state = replace(state, selection=selection)
     if not selection.kept:
-        message = (
-            f"one group a domain was asked for, and no node has the label {key}: {tell_excluded(selection.excluded)}"
-        )
+        wanted = f"two nodes have the same label {key}" if any(filter(None, counts)) else f"node has the label {key}"
+        message = f"one group a domain was asked for, and no {wanted}: {tell_excluded(selection.excluded)}"
         return give_up(state, reasons.PARTITION_ERROR, message, wait=True)
     groups = _groups(place_by_strict_domain(_domains(selection.kept, key)))
     sizes = {len(group.nodes) for group in groups}
     other = sizes != {state.spec.num_nodes}
     text = f"numNodes {state.spec.num_nodes} is ignored: there is one group for each value of {key}"
     return replace(state, groups=groups, warnings=(*state.warnings, *((text,) if other else ())))
+
+
+def _measures_between_nodes(state: State) -> bool:
+    """Tell whether bandwidth between nodes is asked for: that of one node is another test, and a faster one."""
+    return state.spec.bandwidth_measurement is not None and state.spec.num_nodes > 1
 
 
 def _domains(nodes: Sequence[Node], key: str) -> Mapping[str, str]:

@@ -81,13 +81,17 @@ class RunIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Unplannable:
-    """Why there is no plan. ``wait`` tells that time may mend it (no nodes labelled yet)."""
+    """Why there is no plan. ``wait`` tells that time may mend it (no nodes labelled yet).
+
+    ``waiting`` names what is waited for where that is not nodes; reasons that share it share the bound of the wait.
+    """
 
     reason: str
     message: str
     wait: bool = False
     exclusions: tuple[ExcludedNode, ...] = ()
     applied_overrides: tuple[AppliedOverride, ...] = ()
+    waiting: str = ""
 
 
 def own_kinds(plan: Plan) -> tuple[tuple[str, str], ...]:

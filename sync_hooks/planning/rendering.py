@@ -129,6 +129,7 @@ def _job_spec(state: State, rendered: Rendered, labels: dict[str, str]) -> JsonO
         "checkpoint": _checkpoint(spec, state.naming),
         "thresholds": dict(spec.thresholds) if spec.thresholds else None,
         "fabricExpected": _fabric_expected(state),
+        "nodesApart": _apart(spec) or None,
     }
     return {
         "workload": {"trainJob": _train_job(state, rendered)},
@@ -143,6 +144,12 @@ def _fabric_expected(state: State) -> bool | None:
     if any(row.fabric for row in state.rows):
         return True
     return False if state.spec.mlnx_per_node == 0 else None
+
+
+def _apart(spec: WorkloadRunSpec) -> bool:
+    """Tell whether each node runs a program of its own that is measured: a bare command is given no rendezvous."""
+    measured = spec.bandwidth_measurement is not None or spec.goodput_measurement is not None
+    return measured and spec.framework.exec is not None
 
 
 def _train_job(state: State, rendered: Rendered) -> JsonObject:

@@ -180,6 +180,17 @@ class TestDryRun:
         assert called.code == 1
         assert "PartitionError: a group needs 9 nodes" in called.out
 
+    @pytest.mark.parametrize(("profile", "why"), [("nccl-bandwith", "NotFound"), ("torchtitan", "Invalid")])
+    def test_a_profile_that_is_missing_or_does_not_fit_is_told(
+        self, served: Served, tmp_path: Path, profile: str, why: str
+    ) -> None:
+        run = yaml.safe_load(Path(BANDWIDTH).read_text())
+        run["spec"]["bandwidthMeasurement"]["logProfileRef"] = profile
+        path = tmp_path / "measured.yaml"
+        path.write_text(yaml.safe_dump(run))
+        called = call("run", str(path), "--dry-run")
+        assert (called.code, f"LogProfile{why}: LogProfile {profile}" in called.out) == (1, True)
+
 
 class TestStatus:
     def test_asks_once_whatever_the_size(self, served: Served) -> None:

@@ -55,6 +55,50 @@ def test_a_missing_fabric_is_told_with_its_remedy(tmp_path: Path) -> None:
     assert "error" in json.loads(call("render", BANDWIDTH, "--nodes", str(file), "-o", "json").out)
 
 
+def measured_with(folder: Path, profile: str, *others: dict[str, object]) -> str:
+    run = yaml.safe_load(Path(BANDWIDTH).read_text())
+    run["spec"]["bandwidthMeasurement"]["logProfileRef"] = profile
+    file = folder / "run.yaml"
+    file.write_text(yaml.safe_dump_all([run, *others]))
+    return str(file)
+
+
+PLANS = [("render",), ("run", "--dry-run")]
+
+
+@pytest.mark.parametrize("words", PLANS, ids=" ".join)
+def test_a_profile_that_cannot_fit_is_told_as_the_run_would_end(tmp_path: Path, words: tuple[str, ...]) -> None:
+    file = measured_with(tmp_path, "nccl-loopback")
+    called = call(*words, file, "--nodes", "aws/h100x4")
+    assert called.code == 1
+    told = "LogProfileUnfit: LogProfile nccl-loopback reads replicatedJob node"
+    assert told in called.out + called.err
+    simulated = call("simulate", file, "--nodes", "aws/h100x4", "-o", "json")
+    assert simulated.code == 1
+    assert simulated.document["workloadRun"]["status"]["verdictReasons"][0].startswith(told)
+
+
+@pytest.mark.parametrize("words", PLANS, ids=" ".join)
+def test_a_profile_that_only_the_cluster_may_have_is_a_warning(tmp_path: Path, words: tuple[str, ...]) -> None:
+    called = call(*words, measured_with(tmp_path, "of-our-own"), "--nodes", "aws/h100x4")
+    assert called.code == 0
+    assert "warning: LogProfile of-our-own" in called.out + called.err
+
+
+def test_a_profile_that_comes_with_the_run_is_known(tmp_path: Path) -> None:
+    own: dict[str, object] = {
+        "apiVersion": "cre.nvidia.com/v1alpha1",
+        "kind": "LogProfile",
+        "metadata": {"name": "of-our-own"},
+        "spec": {
+            "timestamp": {"layout": "2006-01-02 15:04:05"},
+            "patterns": {"bandwidthResult": {"regex": r"(?P<size>\d+) (?P<algBW>\S+) (?P<busBW>\S+)"}},
+        },
+    }
+    called = call("render", measured_with(tmp_path, "of-our-own", own), "--nodes", "aws/h100x4")
+    assert (called.code, "of-our-own" in called.err) == (0, False)
+
+
 @pytest.mark.parametrize("output", ["yaml", "json"])
 def test_a_refused_run_is_1(tmp_path: Path, output: str) -> None:
     run = yaml.safe_load(Path(BANDWIDTH).read_text())

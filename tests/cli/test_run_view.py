@@ -26,14 +26,21 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def simulated(
-    *rules: Rule, nodes: str = "aws/h100x8", until: float = 5000, **spec: Any
+    *rules: Rule, nodes: str = "aws/h100x8", until: float = 5000, cordon: str = "", **spec: Any
 ) -> tuple[dict[str, Any], RunObjects]:
-    """Play the example with other fields of its spec, so many seconds long; return the run and its objects."""
+    """Play the example with other fields of its spec, so many seconds long; return the run and its objects.
+
+    After half a minute the node ``cordon`` is cordoned.
+    """
     run = yaml.safe_load((EXAMPLES / "nccl-all-reduce-bandwidth.yaml").read_text())
     run = {**run, "metadata": {"name": "demo", "namespace": "default"}, "spec": {**run["spec"], **spec}}
     inventory = load(nodes)
     simulation = Simulation(inventory, Scenario(rules), hooks, START)
     simulation.apply([*shipped_profiles(), run], admission)
+    if cordon:
+        simulation.run(30)
+        node = simulation.store.get("v1", "Node", "", cordon).obj
+        simulation.store.update({**node, "spec": {**node["spec"], "unschedulable": True}})
     report = simulation.run(until)
     stored = simulation.store.get("cre.nvidia.com/v1alpha1", "WorkloadRun", "default", "demo").obj
     return stored, of_simulation(stored, report.objects, inventory)
@@ -128,6 +135,21 @@ def test_excluded_nodes_are_all_there_with_their_reasons() -> None:
     excluded = {node.name.split(".")[0]: node.message for node in run.nodes if node.state == "excluded"}
     assert excluded["ip-10-0-1-12"] == "cordoned"
     assert len(excluded) == 4
+
+
+@pytest.mark.parametrize("until", [200, 5000], ids=["under way", "ended"])
+def test_a_node_that_went_in_mid_run_is_excluded_as_the_status_has_it(until: float) -> None:
+    gone = Rule("Failed", frozenset({"gpu-0001"}), after=40, exit_code=143)
+    stored, objects = simulated(gone, Rule(after=1000), cordon="gpu-0001", until=until)
+    run = view(objects)
+    assert bool(run.verdict) == (until == 5000)
+    assert [(node.name, node.message) for node in run.nodes if node.state == "excluded"] == [
+        ("gpu-0001", "cordoned while the run was under way")
+    ]
+    if run.verdict:
+        assert [node["name"] for node in stored["status"]["excludedNodes"]] == ["gpu-0001"]
+        unplanned = view(RunObjects(run=objects.run, workflow=objects.workflow, jobs=objects.jobs))
+        assert states(unplanned)["gpu-0001"] == "excluded"
 
 
 def test_a_run_that_was_never_planned_has_reasons_and_nothing_else() -> None:

@@ -10,7 +10,7 @@ from cli.simulator.faults import Faults
 from cli.simulator.scenario import Rule
 from tests.properties.plays import BREAKS, RUN, Action, Play, training_log
 
-NODES = tuple(f"gpu-{index:04d}" for index in range(4))
+NODES = tuple(f"gpu-{index:04d}" for index in range(5))
 
 moments = st.integers(0, 150).map(float)  # most runs end soon after
 indexes = st.integers(0, 7)
@@ -32,6 +32,7 @@ transient = st.builds(
     write_lost=odds(0.1, 0.3),
     crash=odds(0.02),
     crash_at=st.frozensets(st.integers(1, 300), max_size=3),
+    relapse=st.sampled_from((0, 5, 40)),
 )
 """Hooks killed before and after their work, answers and writes lost, syncs that are stale, repeated and reordered."""
 
@@ -47,11 +48,13 @@ rules = st.builds(
 )
 plain = st.builds(
     Play,
-    inventory=st.sampled_from(("aws/h100x3", "aws/h100x1", "togetherai/h100x2", "oci/gb200x3", "aws/h100x4")),
+    inventory=st.sampled_from(
+        ("aws/h100x3", "aws/h100x1", "togetherai/h100x2", "oci/gb200x3", "aws/h100x4", "aws/h100x5")
+    ),
     framework=st.sampled_from(("exec", "torch", "mpi")),
     size=st.integers(1, 3),
     iterations=st.sampled_from((1, 1, 2)),
-    concurrent=st.integers(0, 2),
+    concurrent=st.integers(0, 4),
     retries=st.integers(0, 1),
     bandwidth=st.booleans(),
     threshold=st.sampled_from((None, "value > 0.01", "value > 1000.0")),
@@ -66,6 +69,12 @@ def trained(play: Play, restarts: int | None, stall: int | None) -> Play:
     return replace(play, framework="torch", bandwidth=False, goodput=True, restarts=restarts, stall=stall, rules=rules)
 
 
+def restarted(play: Play, restarts: int, stall: int | None, ending: Rule) -> Play:
+    """Make it a run that trains, whose first attempt saves a checkpoint and comes to this end."""
+    play = replace(play, rules=(replace(ending, nodes=frozenset(), iteration=None, attempt=0), *play.rules))
+    return trained(play, restarts, stall)
+
+
 def measured(play: Play) -> Play:
     """Leave thresholds out where nothing is measured: such a run is refused."""
     return play if play.bandwidth or play.goodput else replace(play, threshold=None)
@@ -73,6 +82,9 @@ def measured(play: Play) -> Play:
 
 training = st.builds(trained, plain, st.none() | st.integers(0, 2), st.none() | st.just(3))
 plays = st.one_of(plain, plain, training).map(measured)
+broken_off = rules.filter(lambda rule: rule.outcome in ("Failed", "Evicted", "Hang"))
+restarting = st.builds(restarted, plain, st.integers(1, 2), st.none() | st.just(3), broken_off).map(measured)
+"""Runs that go on from a checkpoint, as `trained` runs do by chance."""
 
 kinds = st.sampled_from((
     "Job", "TrainJob", "Job", "TrainJob", "JobSet", "Pod", "Workflow", "ConfigMap", "TrainingRuntime",
@@ -87,12 +99,19 @@ wanted_names = st.sampled_from((
 ))  # fmt: skip
 to_nodes = st.sampled_from(("cordon", "uncordon", "lose node", "find node", "relabel node", "other GPU", "delete node"))
 
+neighbours = st.lists(st.integers(0, 150).map(float), min_size=1, max_size=2).map(tuple)
+"""When other runs over the same nodes are applied."""
+
 breaks = st.builds(Action, moments, st.just("break"), option=st.sampled_from(sorted(BREAKS)))
 deletions = st.builds(Action, moments, st.just("delete"), kinds, indexes, propagations)
+to_node = st.builds(Action, moments, to_nodes, index=indexes)
+ways_to_end = st.sampled_from(("evict", "evict by API", "exit"))
+to_pod = st.builds(Action, moments, st.just("fail pod"), index=indexes, option=ways_to_end)
+to_nodes_and_pods = st.one_of(to_node, to_pod)
 interferences = st.one_of(
     deletions,
-    st.builds(Action, moments, to_nodes, index=indexes),
-    st.builds(Action, moments, st.just("fail pod"), index=indexes, option=st.sampled_from(("evict", "exit"))),
+    to_node,
+    to_pod,
     deletions,
     st.builds(Action, moments, st.just("touch"), kinds, indexes),
     st.builds(Action, moments, st.just("suspend"), index=indexes, option=st.sampled_from(("suspend", "resume"))),

@@ -6,6 +6,7 @@ import base64
 import gzip
 import json
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 from cli.simulator.entry import Change, Entry, Object
@@ -14,7 +15,7 @@ from cli.simulator.store import Store
 from sync_hooks.api.conditions import EXCLUSIVE
 from sync_hooks.api.job import JobStatus
 from sync_hooks.api.model import ApiModel
-from sync_hooks.api.names import ANNOTATION_GROUP_NODES
+from sync_hooks.api.names import ANNOTATION_GROUP_NODES, LABEL_JOB, LABEL_WORKFLOW
 from sync_hooks.api.workflow import WorkflowStatus
 from sync_hooks.api.workloadrun import WorkloadRunStatus
 from sync_hooks.planning.plan import PLAN_KEY, Plan, decode
@@ -30,6 +31,8 @@ WITHOUT_BOUND = ("WorkloadSuspended", "WorkloadUnschedulable")
 """What a run waits for as long as it takes: a queue's turn, and room for its pods."""
 MOST_STATUS_WRITES = 60
 MOST_REPLAYED = 20
+LONGEST_BACK_OFF_SECONDS = 1000.0  # Metacontroller's, after errors
+JUST_PLANNED_SECONDS = 5  # a plan may be made while another is being noted
 
 
 class Laws:
@@ -40,7 +43,10 @@ class Laws:
         """TrainJobs by name."""
         self.ends: dict[str, tuple[Any, ...]] = {}
         self.writes: Counter[tuple[str, str]] = Counter()
-        self.plan: Plan | None = None
+        self.plans: dict[str, Plan] = {}
+        """By run."""
+        self.planned: dict[str, float] = {}
+        """When the Workflow of a run was first seen with a plan, in virtual seconds."""
 
     def watch(self, performance: Performance, change: Change) -> None:
         """Check one change of the store."""
@@ -55,25 +61,40 @@ class Laws:
             self._check_new(performance, entry)
         if entry.kind.api_version == CRE and entry.kind.kind in MODELS and change.type != "DELETED":
             self._check_status(entry)
+            if entry.kind.kind == "Workflow" and "plan" in (entry.obj.get("status") or {}):
+                self.planned.setdefault(entry.name, performance.clock.time)
+        if entry.kind.kind == "Pod" and change.type == "MODIFIED" and change.old is not None:
+            _check_alone(performance, entry, change.old)
 
     def _check_new(self, performance: Performance, entry: Entry) -> None:
         kind = entry.kind.kind
         if kind == "Workflow":
-            assert "workflowRef" not in performance.status(), "the Workflow was made again"
+            assert "workflowRef" not in performance.status(entry.name), "the Workflow was made again"
         if entry.kind.api_version == TRAINER and kind == "TrainJob":
             self.made[entry.name] += 1
             assert self.made[entry.name] == 1, f"TrainJob {entry.name} was made twice"
         if entry.kind.api_version == CRE and kind == "Job":
             ran = [name for name in self.made if name.rpartition("-w")[0] == entry.name]
             assert not ran, f"Job {entry.name} was made again after {ran}"
-        if kind == "ConfigMap" and entry.name == f"{RUN}-plan":
-            workflow = performance.find("Workflow", RUN) or {}
-            assert "plan" not in (workflow.get("status") or {}), "planned again"
-            self.plan = decode(base64.b64decode(entry.obj["binaryData"][PLAN_KEY]))
+        if kind == "ConfigMap" and entry.name.removesuffix("-plan") in performance.names:
+            self._check_plan(performance, entry.name.removesuffix("-plan"), entry)
         if entry.kind.api_version == TRAINER and kind == "TrainJob":
             self._check_room(performance, entry)
         if entry.kind.api_version == CRE and kind == "Job":
             self._check_nodes_free(performance, entry)
+
+    def _check_plan(self, performance: Performance, run: str, stored: Entry) -> None:
+        """A run is planned once, and names the nodes that another run, planned a while before, still holds."""
+        workflow = performance.find("Workflow", run) or {}
+        assert "plan" not in (workflow.get("status") or {}), "planned again"
+        assert run not in self.plans, "planned again"
+        plan = self.plans[run] = decode(base64.b64decode(stored.obj["binaryData"][PLAN_KEY]))
+        for other, since in self.planned.items():
+            known = is_under_way(performance, other) and performance.find("ConfigMap", f"{other}-plan") is not None
+            held = _targets(self.plans[other]) & _targets(plan) if known and other in self.plans else set()
+            if held and performance.clock.time - since > JUST_PLANNED_SECONDS and performance.can_read:
+                named = [text for text in plan.warnings if f"/{other}," in text]
+                assert named, f"{run} says nothing of the {len(held)} nodes that {other} holds"
 
     def _check_room(self, performance: Performance, train_job: Entry) -> None:
         """Before a TrainJob is made nothing of its name is left, and no pod of its Job's earlier attempts lives."""
@@ -84,10 +105,13 @@ class Laws:
         nodes = _nodes(job)
         for other in performance.store.select(CRE, "Job", NAMESPACE):
             status = other.obj.get("status") or {}
+            if other.labels.get(LABEL_WORKFLOW) != job.labels.get(LABEL_WORKFLOW):
+                continue  # of another run: the scheduler lets its pods wait
             if other.uid != job.uid and nodes & _nodes(other) and not status.get("drained"):
                 raise AssertionError(f"{job.name} was made while {other.name} holds nodes of it")
-        for pod in performance.store.select(CORE, "Pod", NAMESPACE):
-            if _is_live(pod) and pod.obj["spec"].get("nodeName") in nodes and "cre.nvidia.com/job" in pod.labels:
+        own = {LABEL_WORKFLOW: job.labels.get(LABEL_WORKFLOW, "")}
+        for pod in performance.store.select(CORE, "Pod", NAMESPACE, own):
+            if _is_live(pod) and pod.obj["spec"].get("nodeName") in nodes:
                 raise AssertionError(f"{job.name} was made while {pod.name} runs on {pod.obj['spec']['nodeName']}")
 
     def _check_status(self, entry: Entry) -> None:
@@ -126,6 +150,26 @@ def _nodes(job: Entry) -> set[str]:
     return {name for name in text.split(",") if name}
 
 
+def _targets(plan: Plan) -> set[str]:
+    return {node for group in plan.groups for node in group.nodes}
+
+
+def _check_alone(performance: Performance, pod: Entry, before: Entry) -> None:
+    """A node's GPUs belong to one group at a time, of whatever run."""
+    node = pod.obj["spec"].get("nodeName")
+    if before.obj["spec"].get("nodeName") or not node or not _asks_for_gpus(pod):
+        return
+    for other in performance.store.select(CORE, "Pod", NAMESPACE):
+        if other.obj["spec"].get("nodeName") == node and _is_live(other) and _asks_for_gpus(other):
+            same = other.labels.get(LABEL_JOB) == pod.labels.get(LABEL_JOB)
+            assert same, f"{pod.name} was put on {node} beside {other.name}"
+
+
+def _asks_for_gpus(pod: Entry) -> bool:
+    limits = ((item.get("resources") or {}).get("limits") or {} for item in pod.obj["spec"]["containers"])
+    return any("nvidia.com/gpu" in limit for limit in limits)
+
+
 # In the end
 
 
@@ -142,18 +186,33 @@ def _unpacked(text: str) -> bytes:
     return gzip.decompress(base64.b64decode(text))
 
 
-def ended(performance: Performance) -> bool:
-    """Tell whether the run has a final condition."""
-    conditions = performance.status().get("conditions") or ()
+def ended(performance: Performance, name: str = RUN) -> bool:
+    """Tell whether a run has a final condition."""
+    return _is_ended(performance.status(name))
+
+
+def is_under_way(performance: Performance, name: str) -> bool:
+    """Tell whether a run's Workflow is there and has no final condition."""
+    workflow = performance.find("Workflow", name)
+    return workflow is not None and not _is_ended(workflow.get("status") or {})
+
+
+def _is_ended(status: Object) -> bool:
+    conditions = status.get("conditions") or ()
     return any(item["type"] in ENDED and item["status"] == "True" for item in conditions)
 
 
 def check_end(performance: Performance, laws: Laws) -> None:
-    """Check what is left of a run that was not deleted: it has ended, or says what it waits for without a bound."""
-    run = performance.find("WorkloadRun", RUN)
+    """Check what is left of runs that were not deleted: they have ended, or say what they wait for without a bound."""
+    for name in performance.names:
+        _check_end_of(performance, laws, name)
+
+
+def _check_end_of(performance: Performance, laws: Laws, name: str) -> None:
+    run = performance.find("WorkloadRun", name)
     assert run is not None
     status = run.get("status") or {}
-    if not ended(performance):
+    if not ended(performance, name):
         waiting = status.get("waiting") or {}
         assert waiting.get("reason") in WITHOUT_BOUND, f"the run hangs: {status}"
         assert waiting["message"], "it is not said what the run waits for"
@@ -161,13 +220,13 @@ def check_end(performance: Performance, laws: Laws) -> None:
     assert status["verdict"] in ("Passed", "Failed", "Incomplete")
     assert status["verdict"] == "Passed" or status["verdictReasons"]
     assert "waiting" not in status
-    workflow = performance.find("Workflow", RUN)
+    workflow = performance.find("Workflow", name)
     if workflow is None and "completionTime" in status:
         return  # it was deleted after the end
-    if workflow is None or workflow["metadata"]["uid"] in performance.foreign or laws.plan is None:
+    if workflow is None or workflow["metadata"]["uid"] in performance.foreign or name not in laws.plans:
         assert status["verdict"] != "Passed"
         return
-    _check_coverage(performance, status, workflow, laws.plan)
+    _check_coverage(performance, status, workflow, laws.plans[name])
 
 
 def _check_coverage(performance: Performance, status: Object, workflow: Object, plan: Plan) -> None:
@@ -190,7 +249,15 @@ def _check_coverage(performance: Performance, status: Object, workflow: Object, 
 
 
 def check_rest(performance: Performance) -> None:
-    """Check that the end is an end: asked again, the hooks change nothing and ask for nothing more."""
+    """Check that the end is an end: asked again, the hooks change nothing and ask for nothing more.
+
+    The driver dies no more: with the caches of an older moment it may drop Jobs of a failed run that had ended. Where
+    a run still waits, it first carries out what it was kept from.
+    """
+    dice = performance.simulation.dice
+    dice.faults = replace(dice.faults, crash=0.0, crash_at=frozenset())
+    if not all(ended(performance, name) for name in performance.names):
+        performance.simulation.run(performance.clock.time + LONGEST_BACK_OFF_SECONDS)
     store, metacontroller = performance.store, performance.simulation.metacontroller
     versions, calls = _versions(store), metacontroller.traffic.total
     for name in metacontroller.controllers:

@@ -10,6 +10,7 @@ from typing import Any
 
 from cli.hooking import admission
 from cli.inputs import shipped_profiles
+from cli.simulator.conditions import condition
 from cli.simulator.entry import Entry, Object, with_metadata
 from cli.simulator.errors import ApiError
 from cli.simulator.faults import Faults
@@ -101,8 +102,10 @@ class Play:
     faults: Faults = field(default_factory=Faults)
     clock_steps: tuple[tuple[float, float], ...] = ()
     """From which virtual second the hooks' clock is off by how many seconds."""
+    neighbours: tuple[float, ...] = ()
+    """When other runs of the same spec, over the same nodes, are applied."""
 
-    def manifest(self) -> Object:
+    def manifest(self, name: str = RUN) -> Object:
         """Write the WorkloadRun."""
         spec: Object = {"image": "image:1", "numNodes": self.size, "framework": FRAMEWORKS[self.framework]}
         spec["orchestration"] = {
@@ -127,7 +130,7 @@ class Play:
         if override:
             spec["overrides"] = [override]
         return {
-            "apiVersion": CRE, "kind": "WorkloadRun", "metadata": {"name": RUN, "namespace": NAMESPACE}, "spec": spec
+            "apiVersion": CRE, "kind": "WorkloadRun", "metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec
         }  # fmt: skip
 
 
@@ -145,6 +148,8 @@ class Performance:
         self.store, self.clock = self.simulation.store, self.simulation.clock
         if watch is not None:
             self.store.watch(lambda change: watch(self, change))
+        self.names = (RUN, *(f"run-{number}" for number in range(2, 2 + len(play.neighbours))))
+        """The runs; the first is the one that everything is drawn for."""
         self.uid = ""
         self._manifest = play.manifest()
 
@@ -159,6 +164,9 @@ class Performance:
         for action in self.play.actions:
             self.clock.schedule(action.at, lambda action=action: self._act(action))  # type: ignore[misc]
         self.clock.schedule(0, self._apply)
+        for name, at in zip(self.names[1:], self.play.neighbours, strict=True):
+            manifest = self.play.manifest(name)
+            self.clock.schedule(at, lambda manifest=manifest: self.simulation.apply([manifest], admission))  # type: ignore[misc]
         self.report = self.simulation.run(until, most_calls=most_calls)
         return self
 
@@ -193,14 +201,20 @@ class Performance:
         found = self.store.select(API_VERSIONS.get(kind, CORE), kind, None if kind == "Node" else NAMESPACE)
         return [entry for entry in found if entry.uid not in self.foreign]
 
+    @property
+    def can_read(self) -> bool:
+        """Whether every read of a hook is answered now."""
+        faults = self.simulation.dice.faults
+        return not faults.read_error and not faults.unreadable
+
     def find(self, kind: str, name: str) -> Object | None:
         """Find one object of the run's namespace."""
         entry = self.store.find(API_VERSIONS[kind], kind, NAMESPACE, name)
         return None if entry is None else entry.obj
 
-    def status(self) -> Object:
-        """Return the run's status; empty where it is gone."""
-        run = self.find("WorkloadRun", RUN) or {}
+    def status(self, name: str = RUN) -> Object:
+        """Return a run's status; empty where it is gone."""
+        run = self.find("WorkloadRun", name) or {}
         found: Object = run.get("status") or {}
         return found
 
@@ -261,15 +275,27 @@ def _break(performance: Performance, action: Action) -> None:
 
 
 def _fail_pod(performance: Performance, action: Action) -> None:
-    """End a running pod: its program by itself, or the kubelet for lack of a resource."""
+    """End a running pod: its program by itself, the kubelet for lack of a resource, or somebody who drains its node."""
     running = [pod for pod in performance.objects("Pod") if pod.obj["status"]["phase"] == "Running"]
     if not running:
         return
     pod, kubelets = running[action.index % len(running)], performance.simulation.director.kubelets
     if action.option == "evict":
         kubelets.evict(pod)
+    elif action.option == "evict by API":
+        _evict(performance, pod)
     else:
         kubelets.exit(pod, 1)
+
+
+def _evict(performance: Performance, pod: Entry) -> None:
+    """Evict a pod as the API does that ``kubectl drain`` calls: it is marked, and deleted with its grace."""
+    message = "Eviction API: evicting"
+    target = condition("DisruptionTarget", "EvictionByEvictionAPI", message, performance.clock.stamp())
+    conditions = [*pod.obj["status"].get("conditions", ()), target]
+    status = {**pod.obj["status"], "conditions": conditions}
+    marked = performance.store.update_status({**pod.obj, "status": status}, actor="user")
+    performance.store.delete(marked, actor="user")
 
 
 def _intrude(performance: Performance, action: Action) -> None:

@@ -15,8 +15,8 @@ from sync_hooks.api.duration import format_duration, parse_duration
 from sync_hooks.api.goodputrun import EarlierRuns, GoodputRun
 from sync_hooks.api.logcursor import LogCursor
 from sync_hooks.api.observed import Log
-from sync_hooks.measurements.attempts import cursors, read_pages
-from sync_hooks.measurements.goodput import close, ratio, read_lines, terms_of
+from sync_hooks.measurements.attempts import LIFECYCLE, STEPS, cursor_of, read_pages
+from sync_hooks.measurements.goodput import close, ratio, terms_of
 from sync_hooks.measurements.layout import compile_layout
 from sync_hooks.measurements.page import PAGE_BYTES, advance, new_lines, page_bytes, readable, since, widen
 from sync_hooks.measurements.pattern import Pattern, compile_pattern, hits
@@ -25,12 +25,14 @@ from sync_hooks.measurements.reading import read_page
 from sync_hooks.measurements.summary import shown
 from sync_hooks.measurements.tally import Wanted
 from sync_hooks.measurements.thresholds import FIGURES, evaluate
+from sync_hooks.measurements.training import read_lines
 from tests.sync_hooks.measurements.tables import NEW, OLD, Result, table
 from tests.sync_hooks.measurements.trainings import Line, training_profile
 from tests.sync_hooks.measurements.trainings import log as training_log
 from tests.sync_hooks.measurements.worlds import at, profile, serve, stamped, storable
 
 LATER = at(10**6)
+WHOLE = (LIFECYCLE, STEPS)
 WANTED = Wanted("all_reduce", 16)
 NCCL = profile("nccl-bandwidth")
 TRAINING = training_profile(warmupSteps=2)
@@ -128,17 +130,17 @@ def test_a_training_log_gives_the_same_result_however_it_is_cut_up(
 ) -> None:
     content = training_log(lines)
 
-    def read(limit: int, stops: Sequence[int]) -> GoodputRun:
-        run = GoodputRun(workload_uid="uid")
+    def read(limit: int, stops: Sequence[int]) -> tuple[EarlierRuns, GoodputRun]:
+        earlier, run = EarlierRuns(), GoodputRun(workload_uid="uid")
         for ended, written in [*((False, content[:stop]) for stop in sorted(stops)), (True, content)]:
             for _ in range(10_000):
-                (cursor,) = cursors(run, 1)
+                cursor = cursor_of(run, WHOLE)
                 page = pages_of(written, limit, cursor)
                 assume(not (page.truncated and widen(cursor) is None and limit * 4 < len(content)))
-                run, windows = read_pages(run, [page], TRAINING, ended=ended, now=LATER)
+                earlier, run, windows = read_pages(earlier, run, [(WHOLE, page)], TRAINING, ended=ended, now=LATER)
                 if windows[0].last or not page.truncated:
                     break
-        return run.model_copy(update={"lifecycle_cursor": LogCursor()})
+        return earlier, run.model_copy(update={"lifecycle_cursor": LogCursor()})
 
     assert read(limit, stops) == read(len(content) + 1, [])
 
@@ -202,7 +204,7 @@ def test_terms_divide_the_time_and_the_ratio_is_one(
     earlier, start, end = EarlierRuns(), 0.0, 0.0
     for lines, gap, interrupted in attempts:
         shifted = [(start + seconds, text) for seconds, text in lines]
-        run = read_lines(GoodputRun(workload_uid="uid"), training_log(shifted), TRAINING)
+        earlier, run = read_lines(earlier, GoodputRun(workload_uid="uid"), training_log(shifted), TRAINING)
         end = (shifted[-1][0] if shifted else start) + gap - 100  # ends may be earlier than the last lines
         earlier = close(earlier, run, at(end), interrupted=interrupted)
         start = max(start, end) + gap / 2
@@ -229,8 +231,10 @@ def test_no_bytes_make_a_reader_fail(content: bytes, truncated: bool) -> None:
         reading, _ = read_page(BandwidthReading(), page, NCCL, WANTED, ended=ended, now=LATER)
         status = BandwidthMeasurementStatus(reading=reading).model_copy(update=shown(reading, WANTED))
         assert storable(status.to_dict())
-        run, _ = read_pages(GoodputRun(workload_uid="uid"), [page], MEGATRON, ended=ended, now=LATER)
-        assert storable(run.to_dict())
+        earlier, run, _ = read_pages(
+            EarlierRuns(), GoodputRun(workload_uid="uid"), [(WHOLE, page)], MEGATRON, ended=ended, now=LATER
+        )
+        assert storable({**earlier.to_dict(), **run.to_dict()})
     readable(content).decode()
 
 
@@ -246,8 +250,11 @@ def test_no_text_that_looks_like_a_log_makes_a_reader_fail(parts: list[str]) -> 
     for lines in (content, stamped("".join(parts).split("\n"))):
         reading, _ = read_page(BandwidthReading(), Log(content=lines), NCCL, WANTED, ended=True, now=LATER)
         assert storable(BandwidthMeasurementStatus(reading=reading).model_copy(update=shown(reading, WANTED)).to_dict())
-        run, _ = read_pages(GoodputRun(workload_uid="uid"), [Log(content=lines)], TRAINING, ended=True, now=LATER)
-        assert storable(run.to_dict())
+        pages = [(WHOLE, Log(content=lines))]
+        earlier, run, _ = read_pages(
+            EarlierRuns(), GoodputRun(workload_uid="uid"), pages, TRAINING, ended=True, now=LATER
+        )
+        assert storable({**earlier.to_dict(), **run.to_dict()})
 
 
 @given(st.text(alphabet=string.printable, max_size=40), st.binary(max_size=100))

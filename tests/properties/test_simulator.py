@@ -46,6 +46,7 @@ faults = st.builds(
     write_error=odds,
     write_lost=odds,
     crash=st.sampled_from([0.0, 0.05]),
+    relapse=st.integers(0, 20),
 )
 names = st.sampled_from(["a", "b", "c", "d"])
 

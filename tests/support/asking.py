@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 import msgspec
 
+from cli.inputs import shipped_profiles
 from sync_hooks.api.observed import LiveObject, Log
 from sync_hooks.api.request import Request
-from sync_hooks.api.sync import Answer, GetObject, ListPods, Observed, Read, ReadLog, Reads, Result
+from sync_hooks.api.sync import Answer, GetLogProfile, GetObject, ListPods, Observed, Read, ReadLog, Reads, Result
 
 Hook = Callable[[Request, Observed, datetime], Answer]
 READY = {"conditions": [{"type": "Ready", "status": "True"}]}
@@ -36,9 +38,17 @@ def _found(read: Read, world: Mapping[Read, Any]) -> Any:
         return world.get(ListPods(read.namespace, read.jobset, fresh=not read.fresh), ())
     if isinstance(read, ReadLog):
         return Log()
+    if isinstance(read, GetLogProfile):
+        return installed().get(read.name)
     if isinstance(read, GetObject):
         return healthy(read.name) if read.kind == "Node" else None
     return ()
+
+
+@cache
+def installed() -> Mapping[str, LiveObject]:
+    """Return the LogProfiles that come with the product, by name, as they are read live."""
+    return {profile["metadata"]["name"]: msgspec.convert(profile, LiveObject) for profile in shipped_profiles()}
 
 
 def healthy(name: str, **spec: Any) -> LiveObject:

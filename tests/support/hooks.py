@@ -96,10 +96,17 @@ def pod(name: str, *, node: str = "", jobset_uid: str = "uid-jobset", role: str 
 
 
 def failed_pod(
-    name: str, node: str, exit_code: int = 1, at: str = STAMP, role: str = "node", why: str = "Error", **status: Any
+    name: str,
+    node: str,
+    exit_code: int = 1,
+    at: str = STAMP,
+    role: str = "node",
+    why: str = "Error",
+    says: str = "",
+    **status: Any,
 ) -> Pod:
-    """Make a pod whose container has failed."""
-    ended = {"terminated": {"exitCode": exit_code, "reason": why, "finishedAt": at}}
+    """Make a pod whose container has failed; ``says`` is the message of its end."""
+    ended = {"terminated": {"exitCode": exit_code, "reason": why, "message": says, "finishedAt": at}}
     statuses = [{"name": "node", "state": ended}]
     return pod(name, node=node, role=role, phase="Failed", containerStatuses=statuses, **status)
 

@@ -1,4 +1,4 @@
-"""What ends or restarts a workload from outside: its nodes, a stall, a checkpoint to go on from."""
+"""What ends a workload from outside: its nodes, a stall."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from typing import Any
 
 import pytest
 
-from sync_hooks.api.sync import GetObject, ListNodes, ListPods
-from tests.support.hooks import condition, manifest, pod
+from sync_hooks.api.sync import ListNodes
+from tests.support.hooks import manifest, pod
 from tests.sync_hooks.test_job import (
-    ATTEMPT,
     JOBSET,
     NAME,
     NOT_READY,
-    NOTHING_THERE,
     PODS,
     jobset,
     parent,
@@ -75,60 +73,6 @@ def test_a_failed_node_is_not_restarted_on():
     assert states(answer)["Failed"] == "True"
 
 
-# Checkpoint restarts
-
-
-def failed_with(*children: dict[str, Any], **spec: Any):
-    failed = train_job(condition("Failed", reason="JobsFailed"))
-    return sync(parent(**{**CHECKPOINT, **spec}), [failed, *children], {JOBSET: jobset()})
-
-
-def test_a_failure_with_a_checkpoint_and_an_attempt_left_is_restarted_under_a_new_name():
-    first = failed_with(goodput(lastCheckpointStep=20))
-    assert reason(first, "InProgress") == "WorkloadRestarting"
-    assert [child["kind"] for child in first.children] == ["GoodputMeasurement", "TrainJob"]
-    restarting = parent(first.status, **CHECKPOINT)
-    read = goodput(lastCheckpointStep=20, run={"workloadUID": f"uid-{ATTEMPT}", "finished": True})
-    dropped = sync(restarting, [train_job(), read], {})
-    assert [child["kind"] for child in dropped.children] == ["GoodputMeasurement"]
-    assert dropped.status["attempt"] == 1
-    assert "workloadRef" not in dropped.status
-
-
-def test_the_failed_attempt_stays_until_its_log_has_been_read_or_the_time_is_over():
-    first = failed_with(goodput(lastCheckpointStep=20))
-    restarting = parent(first.status, **CHECKPOINT)
-    waiting = sync(restarting, [train_job(), goodput(lastCheckpointStep=20)], {}, seconds=60)
-    assert [child["kind"] for child in waiting.children] == ["GoodputMeasurement", "TrainJob"]
-    late = sync(restarting, [train_job(), goodput(lastCheckpointStep=20)], {}, seconds=301)
-    assert late.status["attempt"] == 0  # after an outage, or a clock that jumped, there is a second look
-    over = sync(parent(late.status, **CHECKPOINT), [train_job(), goodput(lastCheckpointStep=20)], {}, seconds=332)
-    assert over.status["attempt"] == 1
-
-
-def finished(**status: Any) -> dict[str, Any]:
-    return goodput(**status, run={"workloadUID": f"uid-{ATTEMPT}", "finished": True})
-
-
-def test_a_checkpoint_that_was_saved_after_the_last_look_at_the_log_counts():
-    first = failed_with(goodput())
-    assert reason(first, "InProgress") == "WorkloadRestarting"
-    answer = sync(parent(first.status, **CHECKPOINT), [train_job(), finished(lastCheckpointStep=20)], {})
-    assert answer.status["attempt"] == 1
-
-
-def test_without_a_checkpoint_the_attempt_has_failed_once_its_log_has_been_read():
-    first = failed_with(goodput())
-    answer = sync(parent(first.status, **CHECKPOINT), [train_job(), finished()], {})
-    assert reason(answer, "Failed") == "WorkloadFailed"
-    assert [child["kind"] for child in answer.children] == ["GoodputMeasurement", "TrainJob"]  # its evidence
-
-
-@pytest.mark.parametrize("spec", [{"checkpoint": {"pvcName": "pvc"}}, {"goodputMeasurement": None}], ids=str)
-def test_without_an_attempt_left_or_a_measurement_there_is_no_restart(spec: dict[str, Any]):
-    assert states(failed_with(goodput(lastCheckpointStep=20), **spec))["Failed"] == "True"
-
-
 # Stalls
 
 STALL = {"stallMultiplier": 3, "goodputMeasurement": {"logProfileRef": "megatron", "sampleInterval": "10s"}}
@@ -153,21 +97,23 @@ def test_a_measurement_that_has_not_been_reading_proves_no_stall():
     assert states(watched(3000, **steps, lastSampleTime="2026-01-01T12:10:05Z"))["InProgress"] == "True"
 
 
+@pytest.mark.parametrize(
+    ("timeout", "expected"),
+    [
+        pytest.param("13m", "WorkloadStalled", id="the stall came first"),
+        pytest.param("10m10s", "JobTimedOut", id="the time was over first"),
+    ],
+)
+def test_of_a_stall_and_the_end_of_the_time_what_came_first_counts_whenever_it_is_seen(timeout: str, expected: str):
+    steps = {"lastStepTimestamp": "2026-01-01T12:10:00Z", "avgStepTimeSec": 5, "logInterval": 2}
+    start = {"workloadStartTime": "2026-01-01T12:00:00Z", "workloadPhase": "Running"}
+    measured = goodput(**steps, lastSampleTime="2026-01-01T12:14:55Z")
+    late = sync(
+        parent(start, **STALL, timeout=timeout), [train_job(), measured], {JOBSET: jobset(), PODS: RUNNING}, seconds=900
+    )
+    assert reason(late, "Failed") == expected
+
+
 def test_a_workload_without_a_first_step_stalls_after_the_start_up_time():
     sampled = {"lastSampleTime": "2026-01-01T12:20:30Z"}
     assert reason(watched(1231, **sampled), "Failed") == "WorkloadStalled"
-
-
-def test_a_restarted_attempt_waits_for_the_pods_of_the_one_before():
-    job_ = parent({"attempt": 1}, **CHECKPOINT)
-    later = f"{NAME}-w1"
-    before = ListPods("default", ATTEMPT, fresh=True)
-    observed = {
-        **NOTHING_THERE,
-        GetObject("trainer.kubeflow.org/v1alpha1", "TrainJob", later, "default"): None,
-        GetObject("jobset.x-k8s.io/v1alpha2", "JobSet", later, "default"): None,
-    }
-    busy = sync(job_, [goodput()], observed | {before: RUNNING})
-    assert [child["kind"] for child in busy.children] == ["GoodputMeasurement"]
-    free = sync(job_, [goodput()], observed | {before: ()})
-    assert later in [child["metadata"]["name"] for child in free.children]

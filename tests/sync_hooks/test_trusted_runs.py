@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from cli.simulator.scenario import Rule, Scenario
 from tests.properties.laws import Laws, check_end
 from tests.properties.plays import Performance, Play
-from tests.sync_hooks.measurements.listings import listed
+from tests.sync_hooks.measurements.listings import listed, uneven
 from tests.sync_hooks.measurements.tables import SWEEP, table
 from tests.sync_hooks.measurements.worlds import example
 
@@ -59,6 +61,32 @@ def test_sockets_between_nodes_of_which_nobody_knows_a_fabric_are_incomplete():
     verdict, reasons, _ = ended(printing(log, Play("aws/h200x2", "mpi", bandwidth=True)))
     assert verdict == "Incomplete"
     assert "it is not known whether there is a fabric" in reasons
+
+
+def test_results_that_were_not_checked_pass_with_a_word():
+    unchecked = [dataclasses.replace(item, last="N/A", in_place_last="N/A") for item in SWEEP]
+    verdict, reasons, _ = ended(printing([*listed("gpu-0000", "gpu-0001", each=8), *table(unchecked)]))
+    assert (verdict, reasons) == ("Passed", "group 0: bandwidth: the test did not check the results of 32 rows")
+
+
+def test_rows_of_another_collective_that_nobody_chose_are_incomplete():
+    log = [*listed("gpu-0000", "gpu-0001", each=8), *table(SWEEP), *table(SWEEP, test="broadcast")]
+    verdict, reasons, _ = ended(printing(log))
+    assert verdict == "Incomplete"
+    assert "are left out: only the first collective counts where testType names none" in reasons
+
+
+def test_a_sweep_that_printed_its_header_and_died_is_incomplete():
+    verdict, reasons, _ = ended(printing([*example("all-reduce.log"), *table(SWEEP)[:4]]))
+    assert verdict == "Incomplete"
+    assert "a test began and did not come to a first result" in reasons
+
+
+def test_a_node_with_one_gpu_in_the_test_is_incomplete():
+    ranks = uneven(**dict.fromkeys(HOSTS[:3], 8), **{HOSTS[3]: 1})
+    verdict, reasons, _ = ended(printing([*ranks, *table(SWEEP)], Play("aws/h100x4", "mpi", 4)))
+    assert verdict == "Incomplete"
+    assert "not every node has its share: one has 1 of them, another 8" in reasons
 
 
 def test_a_group_that_passes_only_when_tried_again_passes_with_a_word():

@@ -9,7 +9,7 @@ from cli.simulator.kinds import CRE
 from cli.simulator.scenario import Rule
 from sync_hooks.api.names import ANNOTATION_RETENTION
 from tests.properties.laws import Laws, check_end, lists
-from tests.properties.plays import NAMESPACE, RUN, Action, Performance, Play, training_log
+from tests.properties.plays import NAMESPACE, PROFILES, RUN, Action, Performance, Play, training_log
 
 
 def performed(play: Play, until: float = 4 * 3600.0) -> Performance:
@@ -80,6 +80,21 @@ def test_a_restart_does_not_depend_on_when_the_log_was_last_read(blind: float | 
     assert [job.name for job in performance.objects("TrainJob")] == ["run-g0-i1-w1"]
 
 
+def test_a_node_that_failed_before_its_group_passed_is_named_on_passed_and_is_in_the_good_list():
+    crashes = tuple(
+        Rule(outcome="Failed", nodes=frozenset({"gpu-0000"}), attempt=attempt, after=70.0, log=training_log(saved=30))
+        for attempt in (0, 1)
+    )
+    performance = performed(Play("aws/h100x2", "torch", 2, goodput=True, restarts=3, rules=crashes))
+    assert performance.status()["verdict"] == "Passed"
+    assert reasons(performance) == (
+        "group 0: passed only after 2 restarts from a checkpoint; node gpu-0000 failed in attempts 0-1"
+    )
+    workflow = performance.find("Workflow", RUN) or {}
+    assert lists(performance, workflow["metadata"]["uid"]) == (["gpu-0000", "gpu-0001"], [])
+    assert [event["reason"] for event in performance.report.events].count("WorkloadRestarting") == 2
+
+
 # What others do
 
 
@@ -109,6 +124,30 @@ def test_nodes_that_another_run_holds_are_named_in_the_plans_warnings():
     workflow = performance.find("Workflow", "second") or {}
     assert "4 of 4 nodes are used by run default/run, which is under way" in " ".join(workflow["status"]["warnings"])
     assert verdict_of(performance, "second") == "Passed"
+
+
+@pytest.mark.parametrize(
+    ("after", "verdict"), [(60.0, "Passed"), (None, "Failed")], ids=["installed a minute later", "never installed"]
+)
+def test_a_profile_that_is_not_there_yet_holds_the_run_and_one_that_never_comes_ends_it(
+    after: float | None, verdict: str
+):
+    play = Play("aws/h100x2", "mpi", bandwidth=True)
+    run = play.manifest()
+    run["spec"]["bandwidthMeasurement"] = {"logProfileRef": "of-our-own"}
+    laws = Laws()
+    performance = Performance(play, laws.watch)
+    performance.apply_instead(run)
+    if after is not None:
+        shipped = next(profile for profile in PROFILES if profile["metadata"]["name"] == "nccl-bandwidth")
+        profile = {**shipped, "metadata": {"name": "of-our-own"}}
+        performance.clock.schedule(after, lambda: performance.store.create(profile))
+    performance.run(900.0)
+    check_end(performance, laws)
+    assert performance.status()["verdict"] == verdict
+    if after is None:
+        assert "LogProfileNotFound: LogProfile of-our-own does not exist" in reasons(performance)
+        assert not performance.objects("Job")
 
 
 def verdict_of(performance: Performance, name: str) -> str:

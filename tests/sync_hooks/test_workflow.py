@@ -11,11 +11,23 @@ import pytest
 
 from sync_hooks import workflow
 from sync_hooks.api.names import iteration_name, plan_name
-from sync_hooks.api.observed import Node
-from sync_hooks.api.sync import Busy, GetObject, ListNodes, Observed, Read, Result, Unreadable
+from sync_hooks.api.observed import LiveObject, Node
+from sync_hooks.api.sync import (
+    Busy,
+    GetLogProfile,
+    GetObject,
+    ListNodes,
+    ListObjects,
+    Observed,
+    Read,
+    Reads,
+    Result,
+    Unreadable,
+)
 from sync_hooks.planning.plan import PLAN_KEY, decode, encode
-from tests.support.asking import ask
+from tests.support.asking import ask, installed
 from tests.support.hooks import NAMESPACE, NOW, STAMP, condition, live, manifest, reads, request
+from webhook.answering import MOST_ROUNDS
 
 SPEC = {"image": "img", "numNodes": 2, "framework": {"exec": {"command": ["true"]}}}
 PLAN = GetObject("v1", "ConfigMap", "run-plan", NAMESPACE)
@@ -40,6 +52,12 @@ def parent(**changes: Any) -> dict[str, Any]:
 
 
 FOUR_NODES: dict[Read, Any] = {ListNodes(max_age=0): NODES}
+RUNS = ListObjects("cre.nvidia.com/v1alpha1", "Workflow")
+
+
+def another_run() -> LiveObject:
+    plan = {"name": "other-plan", "sha256": "x", "version": 1}
+    return live(manifest("Workflow", "other", status={"plan": plan}, metadata={"namespace": "team"}))
 
 
 def sync(workflow_: dict[str, Any], children: list[dict[str, Any]], observed: Observed, seconds: int = 0) -> Result:
@@ -118,6 +136,57 @@ def test_nodes_are_waited_for_then_their_absence_is_a_failure():
 def test_nodes_that_cannot_be_read_are_waited_for_too():
     answer = sync(parent(), [], FOUR_NODES | {ListNodes(max_age=0): Unreadable("timeout")})
     assert answer.status["waiting"]["message"] == "timeout"
+
+
+MEASURED = {**SPEC, "bandwidthMeasurement": {"logProfileRef": "late"}}
+LATE = GetLogProfile("late")
+
+
+def failure(answer: Result) -> dict[str, Any]:
+    return next((item for item in answer.status["conditions"] if item["type"] == "Failed"), {})
+
+
+def test_a_profile_that_comes_a_minute_later_is_waited_for_and_the_run_is_planned():
+    first = sync(parent(spec=MEASURED), [], FOUR_NODES)
+    progress = next(item for item in first.status["conditions"] if item["type"] == "InProgress")
+    assert (progress["status"], progress["reason"]) == ("True", "WaitingForProfile")
+    assert first.status["waiting"]["reason"] == "WaitingForProfile"
+    assert (first.children, first.resync_after > 0) == ((), True)
+    there = FOUR_NODES | {LATE: installed()["nccl-bandwidth"]}
+    second = sync(parent(spec=MEASURED, status=first.status), [], there, seconds=60)
+    assert names(second, "ConfigMap") == [plan_name("run")]
+
+
+def test_a_profile_that_never_comes_fails_the_run_after_five_minutes_although_some_reads_fail():
+    status: dict[str, Any] = {}
+    for seconds in range(0, 330, 15):
+        found = Unreadable("timeout") if seconds % 45 else None
+        answer = sync(parent(spec=MEASURED, status=status), [], FOUR_NODES | {LATE: found}, seconds)
+        assert failure(answer).get("status") != "True", seconds
+        status = answer.status
+    last = sync(parent(spec=MEASURED, status=status), [], FOUR_NODES, seconds=345)
+    assert (failure(last)["status"], failure(last)["reason"]) == ("True", "LogProfileNotFound")
+    assert "LogProfile late does not exist: create it, or name another" in failure(last)["message"]
+
+
+def test_a_profile_without_the_pattern_that_is_needed_fails_the_run_at_once():
+    spec = {**SPEC, "bandwidthMeasurement": {"logProfileRef": "megatron-training"}}
+    answer = sync(parent(spec=spec), [], FOUR_NODES)
+    assert failure(answer)["reason"] == "LogProfileInvalid"
+    assert "spec.patterns.bandwidthResult is missing" in failure(answer)["message"]
+
+
+def test_a_plan_with_everything_to_read_is_made_in_as_many_rounds_as_the_edge_allows():
+    rounds, observed = 0, dict[Read, Any]()
+    world = FOUR_NODES | {LATE: installed()["nccl-bandwidth"], RUNS: (another_run(),)}
+    waiting = {"reason": "ConfigMapNotSeen", "message": "", "since": STAMP, "object": "ConfigMap/run-plan"}
+    unseen = request(parent(spec=MEASURED, status={"waiting": waiting}))
+    while isinstance(answer := workflow.sync(unseen, observed, NOW + timedelta(seconds=60)), Reads):
+        rounds += 1
+        observed |= {read: world.get(read, None if isinstance(read, GetObject) else ()) for read in answer.reads}
+    own_kinds = 1  # a round more where Jobs bring objects of their own
+    assert isinstance(answer, Result)
+    assert rounds + own_kinds < MOST_ROUNDS
 
 
 def test_a_spec_that_no_admission_would_let_in_fails_with_its_path():
@@ -232,6 +301,25 @@ def test_node_lists_and_the_end_come_only_after_the_result_is_observed(stored_pl
     assert ended.status["coverage"] == {"targeted": 4, "tested": 4, "excluded": 0, "inconclusive": 0}
     again = sync(parent(status=ended.status), [*children, result, *lists], {})
     assert again.status == ended.status
+
+
+@pytest.mark.parametrize(
+    ("uid", "expected"),
+    [
+        pytest.param("uid-run", "InProgress", id="the cache does not show it yet"),
+        pytest.param("uid-of-another", "Failed", id="another has taken its name"),
+    ],
+)
+def test_a_result_that_is_not_seen_has_been_deleted_only_if_a_live_read_says_so(stored_plan, uid, expected):
+    summary = [{"iteration": 1, "succeeded": 2, "failed": 0, "result": "run-iteration-1"}]
+    known, children = finished(stored_plan, iterations=summary)
+    owner = {"apiVersion": "v1", "kind": "Workflow", "name": "run", "uid": uid, "controller": True}
+    there = live(manifest("ConfigMap", "run-iteration-1", apiVersion="v1", metadata={"ownerReferences": [owner]}))
+    answer = sync(known, children, {GetObject("v1", "ConfigMap", "run-iteration-1", "default"): there})
+    states = {item["type"]: item["status"] for item in answer.status.get("conditions") or ()}
+    assert (states.get("Failed") == "True") is (expected == "Failed")
+    if expected == "InProgress":
+        assert answer.status["waiting"]["reason"] == "ResultNotSeen"
 
 
 def test_a_result_that_somebody_deleted_fails_the_workflow(stored_plan):

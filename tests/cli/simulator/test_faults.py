@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -52,9 +53,10 @@ def converged(cluster: Simulation) -> bool:
         {"write_error": 0.3},
         {"write_lost": 0.3},
         {"crash": 0.1},
+        {"crash": 0.1, "relapse": 10},
         {"stale_events": 3, "reorder": True, "repeat": 0.3, "hook_error": 0.2, "write_lost": 0.2, "crash": 0.05},
     ],
-    ids=["stale", "late", "reorder", "repeat", "hook", "answer", "write", "lost-write", "crash", "all"],
+    ids=["stale", "late", "reorder", "repeat", "hook", "answer", "write", "lost-write", "crash", "relapse", "all"],
 )
 def test_a_level_triggered_hook_gets_over_it(faults: Object, seed: int) -> None:
     cluster = cluster_with(Hooks({"c": hook}), seed=seed, **faults)
@@ -147,6 +149,20 @@ def test_a_sync_that_was_under_way_dies_with_the_process() -> None:
     assert cluster.store.select(CORE, "ConfigMap") == []
     cluster.run(3600)
     assert len(cluster.store.select(CORE, "ConfigMap")) == len(NAMES)
+
+
+def test_a_process_that_starts_may_list_a_state_from_before_the_one_that_died_and_catches_up() -> None:
+    fell_back = set()
+    for seed in range(5):  # which kind is behind is drawn
+        hooks = Hooks({"c": hook})
+        cluster = cluster_with(hooks, seed=seed, crash_at=frozenset({14}), relapse=1)
+        cluster.run(3600)
+        assert cluster.metacontroller.restarts == 1
+        assert converged(cluster)
+        known = [len(request["children"][KEY]) for request in hooks.sent("c")]
+        assert known[-1] == len(NAMES)
+        fell_back.add(any(later < earlier for earlier, later in pairwise(known)))
+    assert fell_back == {True, False}
 
 
 def test_what_a_dead_process_had_planned_is_forgotten() -> None:

@@ -91,6 +91,18 @@ def test_a_group_that_passed_only_on_a_retry_is_named_and_one_that_failed_all_th
     assert remarks_of(PLAN, [IterationResult(1, GOOD)]) == []
 
 
+def test_what_is_remarked_of_many_groups_is_one_remark_and_hides_no_other():
+    plan = Plan(groups=tuple(Group(nodes=(f"n{number}",)) for number in range(30)), targeted=30, iterations=2)
+    groups = [GroupResult(group=number, remarks=("not checked",)) for number in range(30)]
+    groups[7] = GroupResult(group=7, retry=1)
+    second = IterationResult(2, tuple(groups[:4:2]))
+    assert remarks_of(plan, [IterationResult(1, tuple(groups)), second]) == [
+        "groups 0-6, 8-29 in iteration 1: not checked",
+        "group 7 in iteration 1: failed and passed only when tried again, on retry 1",
+        "groups 0, 2 in iteration 2: not checked",
+    ]
+
+
 def test_another_test_than_the_one_asked_for_is_the_gravest_reason():
     conditions = concluded(PLAN, (violated(0, "WrongResults"), violated(1, "RanksApart")))
     assert message(conditions, "ValidationFailed").startswith("RanksApart")

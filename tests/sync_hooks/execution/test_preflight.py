@@ -1,4 +1,4 @@
-"""What the namespace would refuse, and who is already on the nodes: named before anything is made."""
+"""What the namespace would refuse, which LogProfiles cannot measure, and who is on the nodes: named in advance."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from sync_hooks.api.observed import LiveObject, Metadata
-from sync_hooks.api.sync import GetObject, ListObjects, Read, Reads, Unreadable
+from sync_hooks.api.sync import GetLogProfile, GetObject, ListObjects, Read, Reads, Unreadable
 from sync_hooks.execution.children import plan_config_map
-from sync_hooks.execution.preflight import check_namespace
+from sync_hooks.execution.preflight import look_ahead
 from sync_hooks.planning.plan import Plan, Unplannable, encode
+from tests.support.asking import installed
 from tests.support.hooks import condition, live, manifest
 from tests.support.planned import planned
 from tests.support.runs import run_spec
@@ -32,8 +33,8 @@ def quota(hard: dict[str, str], used: dict[str, str] | None = None, **spec: Any)
 
 
 def check(plan: Plan, **found: Any) -> Plan | Unplannable:
-    world = EMPTY | {NAMESPACE: found.get("namespace"), QUOTAS: found.get("quotas", ())}
-    answer = check_namespace(plan, OWN, world)
+    world = EMPTY | {NAMESPACE: found.get("namespace"), QUOTAS: found.get("quotas", ()), **found.get("world", {})}
+    answer = look_ahead(plan, OWN, world)
     assert not isinstance(answer, Reads)
     return answer
 
@@ -85,7 +86,7 @@ def test_a_quota_that_counts_what_containers_do_not_set_is_a_warning():
 
 def test_what_cannot_be_read_is_not_held_against_the_run():
     unreadable = Unreadable("forbidden")
-    assert check_namespace(planned(), OWN, dict.fromkeys(EMPTY, unreadable)) == planned()
+    assert look_ahead(planned(), OWN, dict.fromkeys(EMPTY, unreadable)) == planned()
 
 
 def other(**status: Any) -> LiveObject:
@@ -98,12 +99,126 @@ def test_nodes_that_another_run_under_way_holds_are_named():
     stored = live(plan_config_map(owner, encode(planned())))
     read = GetObject("v1", "ConfigMap", "other-plan", "team")
     world = EMPTY | {RUNS: (owner, live(manifest("Workflow", "run")))}
-    assert check_namespace(planned(), OWN, world) == Reads((read,))
-    found = check_namespace(planned(), OWN, world | {read: stored})
+    assert look_ahead(planned(), OWN, world) == Reads((read,))
+    found = look_ahead(planned(), OWN, world | {read: stored})
     assert isinstance(found, Plan)
     assert found.warnings[0].startswith("4 of 4 nodes are used by run team/other, which is under way")
 
 
 def test_runs_that_have_ended_hold_no_nodes():
     done = other(conditions=[condition("Succeeded")])
-    assert check_namespace(planned(), OWN, EMPTY | {RUNS: (done,)}) == planned()
+    assert look_ahead(planned(), OWN, EMPTY | {RUNS: (done,)}) == planned()
+
+
+# LogProfiles
+
+LAYOUT = {"timestamp": {"layout": "2006-01-02 15:04:05"}}
+STEP = {"trainingStep": {"regex": r"step (?P<globalStep>\d+)"}}
+TABLE = {"bandwidthResult": {"regex": r"(?P<size>\d+) (?P<algBW>\S+) (?P<busBW>\S+)"}}
+
+
+def measured(framework: str, field: str, profile: str, **more: Any) -> Plan:
+    return planned(run_spec(framework, **{field: {"logProfileRef": profile}}, **more))
+
+
+def of_own(**spec: Any) -> dict[Read, Any]:
+    profile = {"patterns": {**STEP, **TABLE}, **LAYOUT, **spec}
+    return {GetLogProfile("mine"): live(manifest("LogProfile", "mine", spec=profile))}
+
+
+def test_a_run_that_measures_nothing_reads_no_profile():
+    assert look_ahead(planned(), OWN, EMPTY) == planned()
+
+
+def test_each_profile_is_read_once_whatever_the_number_of_groups():
+    both = {name: {"logProfileRef": "mine"} for name in ("bandwidthMeasurement", "goodputMeasurement")}
+    plan = planned(run_spec("torch", numNodes=1, **both))
+    assert len(plan.groups) == 4
+    assert look_ahead(plan, OWN, EMPTY) == Reads((GetLogProfile("mine"),))
+    assert check(plan, world=of_own()) == plan
+
+
+@pytest.mark.parametrize(
+    ("framework", "field", "profile"),
+    [
+        *(("mpi", "bandwidthMeasurement", "nccl-bandwidth"), ("exec", "bandwidthMeasurement", "nccl-bandwidth")),
+        *(("exec", "bandwidthMeasurement", "nccl-loopback"), ("torch", "bandwidthMeasurement", "nccl-loopback")),
+        *(("torch", "goodputMeasurement", name) for name in ("megatron-training", "megatron-bridge", "lightning")),
+        *(("torch", "goodputMeasurement", name) for name in ("nemo-4-training", "torchtitan")),
+    ],
+)
+def test_a_shipped_profile_fits_what_it_is_for(framework, field, profile):
+    plan = measured(framework, field, profile)
+    assert check(plan, world={GetLogProfile(profile): installed()[profile]}) == plan
+
+
+@pytest.mark.parametrize("found", [None, Unreadable("forbidden")], ids=["missing", "unreadable"])
+def test_a_profile_that_is_not_there_or_not_readable_is_waited_for(found):
+    problem = check(
+        measured("mpi", "bandwidthMeasurement", "nccl-bandwith"), world={GetLogProfile("nccl-bandwith"): found}
+    )
+    assert isinstance(problem, Unplannable)
+    assert (problem.wait, problem.waiting) == (True, "WaitingForProfile")
+    assert "LogProfile nccl-bandwith" in problem.message
+    assert "spec.bandwidthMeasurement.logProfileRef" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("framework", "field", "spec", "words"),
+    [
+        pytest.param(
+            *("mpi", "bandwidthMeasurement", {"patterns": STEP}),
+            "spec.patterns.bandwidthResult is missing: mend the profile",
+            id="no pattern for a table",
+        ),
+        pytest.param(
+            *("torch", "goodputMeasurement", {"patterns": TABLE}),
+            "spec.patterns.trainingStep is missing: mend the profile",
+            id="no pattern for steps",
+        ),
+        pytest.param(
+            *("torch", "goodputMeasurement", {"patterns": {"trainingStep": {"regex": "(?P<globalStep>"}}}),
+            "spec.patterns.trainingStep.regex",
+            id="an expression that does not compile",
+        ),
+        pytest.param(
+            *("torch", "goodputMeasurement", {"patterns": {"trainingStep": {"regex": "step"}}}),
+            "names no group",
+            id="an expression without its groups",
+        ),
+        pytest.param(
+            *("mpi", "bandwidthMeasurement", {"workerStrategy": {"type": "Single", "replicatedJobName": "node"}}),
+            "launcher has the output; leave its workerStrategy.replicatedJobName unset",
+            id="workers under mpi",
+        ),
+        pytest.param(
+            *("exec", "bandwidthMeasurement", {"workerStrategy": {"type": "Single", "replicatedJobName": "launcher"}}),
+            "reads replicatedJob launcher, and this run has only node: change its workerStrategy.replicatedJobName",
+            id="a launcher without mpi",
+        ),
+        pytest.param(
+            *("torch", "goodputMeasurement", {"containerName": "trainer"}),
+            "reads container trainer, and the pods of replicatedJob node have node: change its containerName",
+            id="another container",
+        ),
+    ],
+)
+def test_a_profile_that_cannot_fit_ends_planning_and_says_what_to_change(framework, field, spec, words):
+    problem = check(measured(framework, field, "mine"), world=of_own(**spec))
+    assert isinstance(problem, Unplannable)
+    assert not problem.wait
+    assert words in problem.message
+
+
+def test_of_two_profiles_the_one_that_cannot_fit_is_told_before_the_one_to_wait_for():
+    plan = measured("torch", "bandwidthMeasurement", "late", goodputMeasurement={"logProfileRef": "mine"})
+    problem = check(plan, world=of_own(patterns=TABLE) | {GetLogProfile("late"): None})
+    assert isinstance(problem, Unplannable)
+    assert (problem.reason, problem.wait) == ("LogProfileInvalid", False)
+
+
+def test_what_the_namespace_refuses_is_told_before_a_profile_is_waited_for():
+    plan = measured("mpi", "bandwidthMeasurement", "late")
+    problem = check(plan, namespace=namespace("restricted"), world={GetLogProfile("late"): None})
+    assert isinstance(problem, Unplannable)
+    assert problem.reason == "PodSecurityForbids"

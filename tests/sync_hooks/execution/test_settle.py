@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from sync_hooks.api.job import JobSpec
 from sync_hooks.execution.planned import planned
-from sync_hooks.execution.settle import Validation, read_bandwidth, read_goodput, together, validate
+from sync_hooks.execution.settle import Measured, Validation, read_bandwidth, read_goodput, together, validate
 from sync_hooks.measurements.ranks import Planned
 from tests.support.hooks import condition
 
@@ -103,6 +104,67 @@ def test_a_doubt_of_one_measurement_says_nothing_of_the_other():
     assert (found.reason, found.blames_group) == ("ThresholdViolated", True)
 
 
+# Notes
+
+
+def test_what_the_measurement_noted_is_remarked_and_changes_no_verdict():
+    noted = {**TABLE, "notes": ["the test did not check the results of 14 rows"]}
+    measured = read_bandwidth(noted, spec())
+    assert (validate(spec(), measured), measured.unmeasured, measured.doubtful) == (None, (), frozenset())
+    assert measured.remarks == ("bandwidth: the test did not check the results of 14 rows",)
+
+
+def test_a_note_that_is_a_doubt_already_is_told_once():
+    text = "3 rows of the table could not be read"
+    measured = read_bandwidth({**TABLE, "notes": [text], "doubts": [text]}, spec())
+    assert (measured.unmeasured, measured.remarks) == ((f"bandwidth: {text}",), ())
+
+
+def test_fewer_ranks_are_remarked_where_they_may_be_so_by_choice_and_doubted_where_not():
+    note = "the log lists 25 ranks, 32 were to run"
+    even = {**TABLE, "ranks": 16, "rankSpread": {"hosts": 4, "fewest": 4, "most": 4}}
+    assert read_bandwidth({**even, "notes": [note]}, spec()).remarks == (f"bandwidth: {note}",)
+    odd = {**TABLE, "ranks": 25, "rankSpread": {"hosts": 4, "fewest": 1, "most": 8}, "notes": [note]}
+    measured = read_bandwidth(odd, spec())
+    assert measured.remarks == ()
+    assert "one has 1 of them, another 8" in str(measured.unmeasured)
+
+
+# Causes
+
+
+def test_a_threshold_without_a_figure_says_first_why_nothing_was_measured():
+    missing = {"conditions": [condition("Complete", reason="LogsUnavailable", message="LogProfile x does not exist")]}
+    both = {"busBandwidthGBps": "value >= 300", "algBandwidthGBps": "value >= 1"}
+    validation, _ = judged(missing, spec(thresholds=both))
+    assert validation is not None
+    assert validation.reason == "MeasurementTimeout"
+    assert validation.message == (
+        "bandwidth: LogsUnavailable: LogProfile x does not exist; "
+        "threshold algBandwidthGBps: nothing was measured to hold against 'value >= 1'; "
+        "threshold busBandwidthGBps: nothing was measured to hold against 'value >= 300'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "read"), [("bandwidth", lambda raw: read_bandwidth(raw, spec())), ("goodput", read_goodput)]
+)
+def test_a_measurement_that_is_not_final_says_what_holds_it_up(name: str, read: Callable[[Any], Measured]):
+    waits = {"conditions": [condition("Measuring", "False", "FinalReadPending", "the API server answers 500")]}
+    assert read(waits) == Measured(
+        pending=(name,), unmeasured=(f"{name}: FinalReadPending: the API server answers 500",)
+    )
+    assert read({"conditions": [condition("Measuring", "True", "JobRunning", "9 rows")]}).unmeasured == ()
+    assert read(None) == Measured(pending=(name,))
+
+
+def test_the_cause_of_one_measurement_is_not_told_of_the_other():
+    job = spec(thresholds={"goodputRatio": "value >= 0.9"})
+    found = validate(job, together(read_bandwidth(COMPLETE, job), read_goodput(COMPLETE)))
+    assert found is not None
+    assert found.message.startswith("goodput: JobSucceeded: all read; threshold goodputRatio")
+
+
 # Sockets
 
 
@@ -149,6 +211,14 @@ def test_a_goodput_that_is_missing_beside_other_figures_is_not_measured():
     assert measured.unmeasured == (
         "goodput: no ratio, for there was no time in which training could have run; all read",
     )
+
+
+def test_a_goodput_in_doubt_is_not_whole_and_blames_nobody():
+    measured = read_goodput({**COMPLETE, "result": 0.5, "doubts": ["lines are missing"]})
+    assert measured.unmeasured == ("goodput: lines are missing",)
+    found = validate(spec(thresholds={"goodputRatio": "value >= 0.9"}), measured)
+    assert found is not None
+    assert (found.status, found.reason, found.blames_group) == ("True", "MeasurementIncomplete", False)
 
 
 def test_no_goodput_at_all_is_said_with_the_measurements_own_reason():

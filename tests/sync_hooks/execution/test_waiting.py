@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
+
 from sync_hooks.execution.ranges import read_ranges, write_ranges
-from sync_hooks.execution.waiting import next_look, wait, wait_within, waited
+from sync_hooks.execution.waiting import next_look, next_look_for_told, wait, wait_within, waited
 from tests.support.hooks import NOW
 
 
@@ -70,3 +72,11 @@ def test_ranges_are_read_back_as_they_were_written():
     assert write_ranges([5, 1, 2, 3, 9]) == "1-3,5,9"
     assert read_ranges("1-3,5,9") == {1, 2, 3, 5, 9}
     assert read_ranges(None) == read_ranges("x,1-,-") == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("age", "again"), [(0, 60), (250, 51), (299, 2)], ids=["its end is told", "the limit is near", "any moment"]
+)
+def test_what_is_told_is_not_asked_after(age: int, again: float) -> None:
+    first = wait(None, "MeasurementPending", "", NOW)
+    assert next_look_for_told(first, 300, NOW + timedelta(seconds=age)) == again

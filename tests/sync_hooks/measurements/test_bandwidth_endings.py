@@ -176,6 +176,13 @@ def test_a_measurement_that_is_not_there_is_not_completed() -> None:
     assert result.status == {}
 
 
+def test_a_table_in_a_log_without_its_beginning_counts_with_a_note() -> None:
+    late = finished(logs={POD: stamped(TABLE, start=100)})
+    late.sync(200)
+    assert (outcome(late)[0], late.status["rowsSeen"]) == ("JobSucceeded", 32)
+    assert late.status["notes"] == ["the log may lack earlier tables: it begins 100 s later than its container"]
+
+
 def test_a_failed_attempt_is_waited_out_while_another_may_follow() -> None:
     running = world()
     running.sync(20)

@@ -119,6 +119,62 @@ def test_the_ranks_of_a_status_are_the_fewest_of_the_tables_that_count() -> None
     assert shown(read(lines), ALL_REDUCE)["ranks"] == 8
 
 
+BEGUN = [*listed("a", "b", each=8), *WHOLE[:4]]
+NAMED_HEAD = [NAMED[0], *BEGUN]
+
+
+@pytest.mark.parametrize(
+    ("lines", "tests"),
+    [
+        pytest.param([*WHOLE, *BEGUN], "a test", id="ranks and header"),
+        pytest.param([*WHOLE, *WHOLE[:4]], "a test", id="header alone"),
+        pytest.param([*WHOLE, *listed("a", "b", each=8)], "a test", id="ranks alone"),
+        pytest.param([*WHOLE, NAMED[0]], "a test", id="name alone"),
+        pytest.param([*WHOLE, *NAMED_HEAD], "a test", id="name, ranks and header"),
+        pytest.param([*BEGUN, *BEGUN, *WHOLE[4:]], "a test", id="before the one that ended"),
+        pytest.param([*NAMED_HEAD, *NAMED_HEAD, *NAMED, *NAMED_HEAD], "3 tests", id="three of four"),
+    ],
+)
+def test_a_test_that_died_before_its_first_row_is_doubted(lines: list[str], tests: str) -> None:
+    assert doubted(lines).startswith(f"{tests} began and did not come to a first result")
+    assert rows_seen(read(lines)) == 32
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param([*WHOLE, *BEGUN, *WHOLE[-3:]], id="no size was in its range"),
+        pytest.param([*WHOLE, *NAMED_HEAD, NAMED[-1]], id="its end is told by its name alone"),
+        pytest.param([*WHOLE, NAMED[0].replace("all_reduce", "all_gather"), *BEGUN], id="of another collective"),
+        pytest.param([*listed("a", "b", each=8), *WHOLE] * 3, id="whole, three times"),
+    ],
+)
+def test_a_test_that_ended_or_is_not_measured_is_not_doubted(lines: list[str]) -> None:
+    assert doubted(lines) == ""
+
+
+def test_lines_that_are_lost_behind_the_beginning_of_a_table_may_have_been_its_rows() -> None:
+    running = world(logs={POD: stamped([*WHOLE, *BEGUN])})
+    running.sync(20)
+    running.logs = {POD: stamped(WHOLE[-3:], start=40)}
+    ended(running).sync(100)
+    assert (running.status["rowsSeen"], "not whole" in str(running.status["doubts"])) == (32, True)
+
+
+def test_without_a_test_rows_of_another_collective_are_doubted_and_with_one_they_are_noted() -> None:
+    lines = [*NAMED, *table(SWEEP, test="broadcast", named=True)]
+    doubt = "rows of broadcast are left out: only the first collective counts where testType names none"
+    assert doubted(lines, Wanted(None, 16)) == doubt
+    assert shown(read(lines, Wanted(None, 16)), Wanted(None, 16))["notes"] == [doubt]
+    assert doubted(lines) == ""
+    assert shown(read(lines), ALL_REDUCE)["notes"] == ["rows of broadcast do not count: all_reduce is measured"]
+
+
+def test_bandwidths_are_held_against_the_collective_that_counts_not_the_one_that_comes_last() -> None:
+    lines = [*NAMED, NAMED[0].replace("all_reduce", "broadcast")]
+    assert "broadcast" not in doubted(lines, Wanted(None, 16))
+
+
 # Through the measurement
 
 
@@ -154,3 +210,4 @@ def test_a_table_rotated_away_after_its_end_is_not_doubted() -> None:
     running.logs = {POD: stamped([MESSAGE] * 90, start=400)}
     ended(running, end=450).sync(500)
     assert (running.status["rowsSeen"], running.status.get("doubts")) == (32, None)
+    assert "1 times lines of the log were rotated away before they could be read" in running.status["notes"]

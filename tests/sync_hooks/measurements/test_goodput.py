@@ -6,8 +6,7 @@ import pytest
 
 from sync_hooks.api.goodputrun import EarlierRuns, GoodputRun
 from sync_hooks.measurements.goodput import Terms, average_step_time, average_tflops, close, ratio
-from sync_hooks.measurements.steps import steady_gap
-from tests.sync_hooks.measurements.trainings import Line, attempt, moment, terms, training_profile
+from tests.sync_hooks.measurements.trainings import Line, attempt, attempt_after, moment, terms, training_profile
 
 PROFILE = training_profile()
 UP = "framework is up"
@@ -149,8 +148,8 @@ def test_a_restore_begins_a_new_warm_up() -> None:
         (3, "step 2 took 7000"),
         (4, "step 3 took 1000"),
     ]
-    run = attempt(lines, profile)
-    assert run.sums.timings == 2
+    earlier, run = attempt_after(EarlierRuns(), lines, profile)
+    assert close(earlier, run, moment(5), interrupted=False).sums.timings == 2
     assert run.warmup_base_step == 2
 
 
@@ -161,8 +160,9 @@ def test_without_printed_times_the_time_between_steps_makes_the_average() -> Non
 
 def test_going_back_to_a_checkpoint_does_not_count_the_way_back() -> None:
     lines = [*steps(1, 5, 0), (60, "loading step 3"), *steps(4, 8, 100)]
-    assert steady_gap(attempt(lines, PROFILE)) == (80, 8)
-    assert attempt(lines, PROFILE).highest_step == 8
+    whole = close(*attempt_after(EarlierRuns(), lines, PROFILE), moment(140), interrupted=False)
+    assert (whole.sums.gap_sec, whole.sums.gap_steps) == (80, 8)
+    assert whole.highest_step == 8
 
 
 def test_lines_off_the_interval_are_ignored_and_the_others_stand_for_all_steps_between() -> None:

@@ -287,6 +287,48 @@ def test_a_failed_job_without_pods_ends_at_once_with_what_was_seen() -> None:
     assert running.status["highestStep"] == 15
 
 
+def failed_attempt(pods: tuple[int, ...], logs: dict[str, bytes]) -> World:
+    """A first attempt that has failed and may be followed by another; of its two pods and their logs some are left."""
+    attempt = ended(world(MULTI, logs=logs), "Failed")
+    assert attempt.job is not None
+    del attempt.job["status"]["conditions"]
+    attempt.pods = tuple(pod("node", index, phase="Failed") for index in pods)
+    return attempt
+
+
+LIFECYCLE = log([line for line in TRAINING if not line[1].startswith("step")])
+
+
+def test_a_checkpoint_counts_although_the_pod_that_printed_the_steps_went_with_the_failure() -> None:
+    left = failed_attempt(pods=(0,), logs={FIRST: LIFECYCLE})
+    left.sync(260)
+    assert (left.status["lastCheckpointStep"], left.status["run"]["finished"]) == (10, True)
+    assert "highestStep" not in left.status
+
+
+def test_a_checkpoint_counts_although_the_log_of_the_steps_cannot_be_read() -> None:
+    left = failed_attempt(pods=(0, 1), logs={FIRST: LIFECYCLE})
+    assert left.sync(260).resync_after == 15
+    assert left.status["lastCheckpointStep"] == 10
+    assert left.condition("Measuring")["reason"] == "FinalReadPending"
+    assert "finished" not in left.status["run"]
+
+
+def test_while_another_attempt_may_follow_a_log_is_tried_for_as_long_as_the_job_waits() -> None:
+    left = failed_attempt(pods=(0, 1), logs={})
+    for seconds in range(260, 1000, 15):
+        assert left.sync(seconds).resync_after == 15
+    left.logs = {FIRST: LIFECYCLE, LAST: b""}
+    left.sync(1000)
+    assert (left.status["lastCheckpointStep"], left.status["run"]["finished"]) == (10, True)
+
+
+def test_pods_of_a_failed_attempt_are_looked_for_past_every_snapshot() -> None:
+    left = failed_attempt(pods=(0,), logs={FIRST: LIFECYCLE})
+    left.sync(260)
+    assert [read.fresh for read in left.seen if isinstance(read, ListPods)] == [True]
+
+
 def test_an_older_request_cannot_undo_the_end() -> None:
     running = world()
     running.sync(190)
@@ -307,14 +349,6 @@ def test_a_lost_status_write_changes_nothing_in_the_end() -> None:
     newer = dict(running.status)
     running.sync(170, parent=older)
     assert running.status == newer
-
-
-def test_lines_that_rotation_took_are_noted() -> None:
-    running = world(logs={FIRST: until(TRAINING, 100), LAST: b""})
-    running.sync(110)
-    running.logs = {FIRST: log([line for line in TRAINING if line[0] > 145]), LAST: b""}
-    running.sync(190)
-    assert "rotated away" in str(running.status["notes"])
 
 
 @pytest.mark.parametrize(

@@ -162,6 +162,17 @@ def test_cycles_add_samples_and_means() -> None:
     assert results(reading)[0] == (1 << 30, 200.5, 375.94)
 
 
+def test_sizes_of_several_sweeps_are_noted_for_their_figures_are_means() -> None:
+    again = [dataclasses.replace(item, alg=item.alg / 2) for item in SWEEP[-3:]]
+    notes = shown(read([*table(SWEEP), *table(again)]), ALL_REDUCE)["notes"]
+    assert notes == ["3 sizes were measured up to 2 times: each figure is the mean of its rows"]
+
+
+def test_rows_of_nothing_are_no_repeated_sweep() -> None:
+    wanted = Wanted("all_gather", RANKS)
+    assert shown(read(table(SWEEP, test="all_gather"), wanted), wanted)["notes"] is None
+
+
 @pytest.mark.parametrize("named", [False, True])
 def test_of_several_tables_only_the_one_that_was_asked_for_counts(named: bool) -> None:
     lines = [

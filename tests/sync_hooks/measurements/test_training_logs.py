@@ -9,7 +9,8 @@ import pytest
 
 from sync_hooks.api.goodputrun import EarlierRuns, GoodputRun
 from sync_hooks.measurements.clock import parse_micro
-from sync_hooks.measurements.goodput import average_step_time, average_tflops, close, read_lines
+from sync_hooks.measurements.goodput import average_step_time, average_tflops, close
+from sync_hooks.measurements.training import read_lines
 from tests.sync_hooks.measurements.worlds import ROOT, kubelet, profile
 
 BEGAN = datetime(2026, 11, 30, 5, 1, 50, tzinfo=UTC)
@@ -35,7 +36,7 @@ def served(lines: list[str], zone: str = "Z", seconds: float = 0) -> bytes:
 
 def read(name: str, content: bytes) -> GoodputRun:
     """What an attempt that printed this has come to."""
-    return read_lines(GoodputRun(workload_uid="uid"), content, profile(name))
+    return read_lines(EarlierRuns(), GoodputRun(workload_uid="uid"), content, profile(name))[1]
 
 
 def step_time(run: GoodputRun) -> float | None:
@@ -59,6 +60,15 @@ def test_a_step_of_nemo_without_its_throughput_counts_too() -> None:
     lines = [re.sub(r" \| TFLOPS_per_GPU: \S+", "", line) for line in sample("nemo-4-training")]
     run = read("nemo-4-training", served(lines))
     assert (run.sums.timings, average_tflops(run.sums)) == (98, None)
+
+
+@pytest.mark.parametrize("name", ["megatron-training", "megatron-bridge"])
+def test_a_step_of_megatron_without_its_throughput_counts_too(name: str) -> None:
+    lines = [re.sub(r" throughput per GPU [^|]*\|", "", line) for line in sample("megatron-training")]
+    whole, bare = read(name, served(sample("megatron-training"))), read(name, served(lines))
+    assert (bare.last_step, bare.sums.timings) == (whole.last_step, whole.sums.timings)
+    assert average_step_time(bare.sums) == average_step_time(whole.sums)
+    assert (whole.sums.tflops_lines > 0, average_tflops(bare.sums)) == (True, None)
 
 
 @pytest.mark.parametrize("zone", ["Z", "-08:00", "+05:30"])

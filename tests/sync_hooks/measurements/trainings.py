@@ -7,9 +7,10 @@ from datetime import datetime
 from typing import Any
 
 from sync_hooks.api.goodputrun import EarlierRuns, GoodputRun
-from sync_hooks.measurements.goodput import Terms, close, read_lines, saw_lines, terms_of
+from sync_hooks.measurements.goodput import Terms, close, terms_of
 from sync_hooks.measurements.profile import CompiledProfile, read_profile
 from sync_hooks.measurements.stamp import stamp_of
+from sync_hooks.measurements.training import read_lines, saw_lines
 from tests.sync_hooks.measurements.worlds import at, kubelet
 
 SPEC: dict[str, Any] = {
@@ -44,16 +45,23 @@ def log(lines: Sequence[Line]) -> bytes:
     return "".join(f"{kubelet(at(seconds))} {text}\n" for seconds, text in lines).encode()
 
 
-def attempt(lines: Sequence[Line], profile: CompiledProfile, run: GoodputRun | None = None) -> GoodputRun:
+def attempt(lines: Sequence[Line], profile: CompiledProfile) -> GoodputRun:
     """An attempt that printed these lines."""
-    run = run or GoodputRun(workload_uid="uid")
+    return attempt_after(EarlierRuns(), lines, profile)[1]
+
+
+def attempt_after(
+    earlier: EarlierRuns, lines: Sequence[Line], profile: CompiledProfile
+) -> tuple[EarlierRuns, GoodputRun]:
+    """An attempt that printed these lines, and what was interrupted before: by its own log too."""
+    run = GoodputRun(workload_uid="uid")
     text = log(lines)
     if not text:
-        return run
-    run = read_lines(run, text, profile)
+        return earlier, run
+    earlier, run = read_lines(earlier, run, text, profile)
     first = (stamp_of(text) or b"").decode()
     last = (stamp_of(text, text.rfind(b"\n", 0, -1) + 1) or b"").decode()
-    return saw_lines(run, first, last)
+    return earlier, saw_lines(run, first, last)
 
 
 def terms(
@@ -67,7 +75,8 @@ def terms(
     earlier = EarlierRuns()
     for index, (lines, end) in enumerate(attempts):
         interrupted = failed or index < len(attempts) - 1
-        earlier = close(earlier, attempt(lines, profile), at(end), interrupted=interrupted)
+        earlier, run = attempt_after(earlier, lines, profile)
+        earlier = close(earlier, run, at(end), interrupted=interrupted)
     return terms_of(earlier, at(until or attempts[-1][1]))
 
 

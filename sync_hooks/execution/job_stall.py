@@ -1,0 +1,53 @@
+"""A workload that prints no step any more: by its goodput measurement, and only where that has been reading.
+
+Counted from when a step was first seen: a node's clock and ours may differ by more than a stall may last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sync_hooks.api.duration import parse_duration
+from sync_hooks.api.goodputmeasurement import GoodputMeasurementStatus
+from sync_hooks.api.job import JobSpec
+from sync_hooks.api.names import goodput_name
+from sync_hooks.api.request import GOODPUT_MEASUREMENT, MeasurementChild, Request
+from sync_hooks.api.status import read_status
+from sync_hooks.api.time import parse_rfc3339, rfc3339, seconds_between
+
+DEFAULT_SAMPLE_SECONDS = 60
+DEFAULT_STARTUP_STALL_SECONDS = 1200
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """How long no step has come, for people, and how many seconds that is more than is allowed."""
+
+    text: str
+    overdue: float
+
+
+def find_stall(request: Request, spec: JobSpec, started: str, now: datetime) -> Stall | None:
+    """Say how long no step has come, None where that is no stall or cannot be known."""
+    if spec.stall_multiplier is None or spec.goodput_measurement is None:
+        return None
+    child = request.of(GOODPUT_MEASUREMENT, MeasurementChild).get(goodput_name(request.parent.metadata.name))
+    status = read_status(GoodputMeasurementStatus, child.status if child else None)
+    interval = parse_duration(spec.goodput_measurement.sample_interval or "") or DEFAULT_SAMPLE_SECONDS
+    last_look = seconds_between(status.last_sample_time, now)
+    if last_look is None or last_look > 2 * interval:
+        return None
+    if status.last_step_timestamp and status.avg_step_time_sec:
+        steps = spec.stall_multiplier * max(status.log_interval or 1, 1)
+        since = (status.run.step_seen_time if status.run else None) or status.last_step_timestamp
+        return _late(since, steps * status.avg_step_time_sec + 2 * interval, "no step", now)
+    limit = spec.startup_stall_timeout_seconds or DEFAULT_STARTUP_STALL_SECONDS
+    start = max(filter(None, (parse_rfc3339(status.application_start_time or ""), parse_rfc3339(started))))
+    return _late(rfc3339(start), limit + 2 * interval, "no first step", now)
+
+
+def _late(since: str, limit: float, what: str, now: datetime) -> Stall | None:
+    quiet = seconds_between(since, now) or 0.0
+    text = f"{what} for {timedelta(seconds=int(quiet))}, allowed are {int(limit)} s"
+    return Stall(text, quiet - limit) if quiet > limit else None
