@@ -13,6 +13,7 @@ from cli.simulator.kinds import Kind
 from cli.simulator.store import Store
 
 WATCH_SECONDS = 0.02  # from a write until the informer of another process knows
+LONGEST_LAG_SECONDS = 60.0  # of one API server behind another
 CONTROLLER_UID = "controller-uid"  # the label that generateSelector puts on children
 
 
@@ -119,7 +120,7 @@ class SharedInformers:
         self._latency = latency
         self._informers: dict[Kind, Informer] = {}
         self._queue: deque[tuple[float, Change]] = deque()
-        self._told: dict[Kind, deque[Change]] = {}
+        self._told: dict[Kind, deque[tuple[float, Change]]] = {}
         self._wake: float | None = None
         store.watch(self._on_change)
 
@@ -141,11 +142,13 @@ class SharedInformers:
             informer.replay()
 
     def _relapse(self) -> None:
-        """Take the last events of every other kind, as they are drawn, back for a while."""
+        """Take the last events of every other kind, as they are drawn, back for a while, if they are not old."""
         until = self._clock.time + self._dice.faults.stale_seconds - self._latency
         kinds = sorted(self._told, key=lambda kind: kind.kind) if self._dice.faults.relapse else ()
         for kind in [kind for kind in kinds if self._dice.hits(0.5)]:
-            for change in reversed(self._told.pop(kind)):
+            told = self._told[kind]
+            while told and told[-1][0] > self._clock.time - LONGEST_LAG_SECONDS:
+                _, change = told.pop()
                 self._informers[kind].undo(change)
                 self._queue.appendleft((until, change))
         self._plan()
@@ -169,7 +172,8 @@ class SharedInformers:
             kind = change.entry.kind
             informer = self._informers[kind]
             informer.receive(change)
-            self._told.setdefault(kind, deque(maxlen=self._dice.faults.relapse)).append(change)
+            told = self._told.setdefault(kind, deque(maxlen=self._dice.faults.relapse))
+            told.append((self._clock.time, change))
             if self._dice.hits(self._dice.faults.repeat):
                 informer.repeat(change)
         self._plan()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import threading
 import time
@@ -15,8 +16,10 @@ from tests.cluster.product import ADDRESS, Product
 from tests.support.kubectl import KubectlError
 
 API, KUBELETS = "kube-apiserver", "kwok"
+API_RESTARTED = "API server restarted"
 CALM_SECONDS = (2.0, 8.0)  # from the end of a fault to the next
 DOWN_SECONDS = (0.0, 4.0)
+API_STAYS_SECONDS = 180.0  # where it fails again and again, the garbage collector backs off for up to 17 minutes
 NODE_CONDITION = (
     '{"status": {"conditions": [{"type": "Ready", "status": "%s", "reason": "Flapping", "message": "arranged"}]}}'
 )
@@ -49,15 +52,18 @@ class Faults:
         kinds: Mapping[str, Callable[[], None]] = {
             "hooks killed": lambda: self._replace("hooks"),
             "admission killed": lambda: self._replace("admission"),
-            "API server restarted": self._restart_api,
+            API_RESTARTED: self._restart_api,
             "certificate renewed": self._renew,
             "node flapped": self._flap,
         }
+        restarted = -math.inf
         try:
             while not self._over.wait(self._dice.uniform(*CALM_SECONDS)):
-                name = self._dice.choice(sorted(kinds))
+                stays = time.monotonic() < restarted + API_STAYS_SECONDS
+                name = self._dice.choice(sorted(kinds.keys() - ({API_RESTARTED} if stays else set())))
                 kinds[name]()
                 self.done[name] += 1
+                restarted = time.monotonic() if name == API_RESTARTED else restarted
         except BaseException as error:
             self._failure = error
 
