@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from cli.simulator.samples import Workload, nccl_table
+from sync_hooks.execution.waiting import LONGEST_RESYNC_SECONDS
 from tests.cluster.cluster import Cluster
 from tests.cluster.product import Product
 from tests.cluster.run.runs import EXAMPLES, conditions, ended, example, node_list, sampled
@@ -115,7 +116,7 @@ def test_a_settled_run_is_quiet(cluster: Cluster, eight_nodes: list[str], produc
     cluster.logs(NCCL_LOG)
     cluster.apply(sampled(example("nccl-all-reduce", goodputMeasurement=None)))
     ended(cluster, "nccl-all-reduce")
-    time.sleep(10)
+    time.sleep(LONGEST_RESYNC_SECONDS + 5)  # a wish for another look is not taken back by what happens meanwhile
     before, calls = _objects(cluster), dict(product.driver.traffic.calls)
     time.sleep(60)
     assert _objects(cluster) == before
