@@ -17,7 +17,7 @@ from sync_hooks.api.observed import Node, Pod
 from sync_hooks.api.request import Request
 from sync_hooks.api.results import FailedNode
 from sync_hooks.api.sync import Answer, Result, Unreadable
-from sync_hooks.api.time import rfc3339, seconds_between
+from sync_hooks.api.time import parse_rfc3339, rfc3339, seconds_between
 from sync_hooks.execution.blame import STALLED, TIMED_OUT
 from sync_hooks.execution.gone import gone_nodes
 from sync_hooks.execution.job_answer import answer, enter, fail, group_nodes, keep_trying
@@ -26,15 +26,27 @@ from sync_hooks.execution.job_health import HARDWARE_FAILURE, NODE_FAILED, faile
 from sync_hooks.execution.job_launch import measurements
 from sync_hooks.execution.job_restart import begin_restart, is_saved, may_restart
 from sync_hooks.execution.job_stall import find_stall
-from sync_hooks.execution.phase import FAILED, PENDING, RUNNING, Workload, is_launcher, is_live, under_way, worker_index
+from sync_hooks.execution.phase import (
+    COMPLETION_PENDING,
+    FAILED,
+    PENDING,
+    RUNNING,
+    Workload,
+    is_launcher,
+    is_live,
+    under_way,
+    worker_index,
+)
 from sync_hooks.execution.snapshot import pick
-from sync_hooks.execution.waiting import NOT_READ, READ_FAILING, wait, waited
+from sync_hooks.execution.waiting import NOT_READ, READ_FAILING, wait, wait_within, waited
 
 DEFAULT_TIMEOUT_SECONDS = 24 * 3600
 POLL_SECONDS = 15  # pods tell no hook that they start
 RUNNING_POLL_SECONDS = 60
 UNSCHEDULABLE_GRACE_SECONDS = 300  # schedulers need a while; before that it is no news
 UNSCHEDULABLE = "WorkloadUnschedulable"
+REPORT_GIVE_UP_SECONDS = 300  # from the end of the pods: controllers that start anew have told by then
+NOT_REPORTED = "CompletionNotReported"
 MOST_NAMED = 5  # nodes in a message
 MOST_PLACES = 1000  # workers of which a status has room for the nodes
 
@@ -93,10 +105,13 @@ def watch_blind(request: Request, spec: JobSpec, status: JobStatus, problem: str
 
 def _running(request: Request, spec: JobSpec, status: JobStatus, workload: Workload, now: datetime) -> Result:
     started = status.workload_start_time or workload.started or rfc3339(now)
+    begun = status.model_copy(update={"workload_phase": RUNNING, "workload_start_time": started})
+    left = _seconds_left(spec, started, now)
+    if workload.reason == COMPLETION_PENDING and _seconds_left(spec, started, _end_of(workload) or now) >= 0:
+        return _await_report(request, spec, begun, workload, left, now)
     runs = workload.reason == "WorkloadRunning"
     held = None if runs else wait(status.waiting, workload.reason, workload.message, now)
-    new = status.model_copy(update={"workload_phase": RUNNING, "workload_start_time": started, "waiting": held})
-    left = _seconds_left(spec, started, now)
+    new = begun.model_copy(update={"waiting": held})
     stall = find_stall(request, spec, started, now)
     if left <= 0 and (stall is None or stall.overdue < -left):
         text = f"the workload ran longer than {spec.timeout or '24h'}" + (f": {workload.message}" if held else "")
@@ -109,6 +124,22 @@ def _running(request: Request, spec: JobSpec, status: JobStatus, workload: Workl
     resync = min(RUNNING_POLL_SECONDS, left + 1)
     entered = enter(new, IN_PROGRESS, "WorkloadRunning", workload.message, now)
     return answer(request, entered, measurements(request, spec), resync_after=resync)
+
+
+def _end_of(workload: Workload) -> datetime | None:
+    return parse_rfc3339(workload.ended or "")
+
+
+def _await_report(
+    request: Request, spec: JobSpec, status: JobStatus, workload: Workload, left: float, now: datetime
+) -> Result:
+    """Wait until the TrainJob tells what its pods did in time: its controllers may be late, and no node is to blame."""
+    waiting = wait_within(REPORT_GIVE_UP_SECONDS, status.waiting, COMPLETION_PENDING, workload.message, now)
+    if waiting is None and left <= 0:
+        return fail(request, _over(status, now), NOT_REPORTED, workload.message, now)
+    new = status.model_copy(update={"waiting": waiting or status.waiting})
+    entered = enter(new, IN_PROGRESS, "WorkloadRunning", workload.message, now)
+    return answer(request, entered, measurements(request, spec), resync_after=POLL_SECONDS)
 
 
 def _unschedulable(

@@ -23,6 +23,7 @@ JOBSET_UID = "jobset.sigs.k8s.io/jobset-uid"
 REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
 COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 LAUNCHER = "launcher"
+COMPLETION_PENDING = "CompletionPending"  # the pods have succeeded; JobSet and Trainer have not told so
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,18 @@ def under_way(pods: Sequence[Pod]) -> Workload:
     started = max(pod.status.start_time or "" for pod in pods)
     if held:
         return Workload(RUNNING, "WorkloadHeldUp", held[0], started)
+    told = [pod for pod in pods if is_launcher(pod)] or pods
+    if all(pod.status.phase == "Succeeded" for pod in told):
+        who = f"pod {told[0].name}" if len(told) == 1 else f"all {len(told)} pods"
+        text = f"{who} ran to the end, and the TrainJob does not say so yet"
+        return Workload(RUNNING, COMPLETION_PENDING, text, started, max(map(_finished_at, told)) or None)
     return Workload(RUNNING, "WorkloadRunning", f"{len(pods)} pods run", started)
+
+
+def _finished_at(pod: Pod) -> str:
+    """Return when the last container of a pod ended, empty where nothing tells."""
+    ends = [status.state.terminated for status in pod.status.container_statuses]
+    return max((end.finished_at or "" for end in ends if end is not None), default="")
 
 
 def own_pods(pods: Sequence[Pod], jobset: LiveObject | None) -> tuple[Pod, ...]:

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from sync_hooks.api.sync import ListNodes
-from tests.support.hooks import manifest, pod
+from tests.support.hooks import condition, manifest, pod
 from tests.sync_hooks.test_job import (
+    FRESH,
     JOBSET,
     NAME,
     NOT_READY,
@@ -117,3 +118,48 @@ def test_of_a_stall_and_the_end_of_the_time_what_came_first_counts_whenever_it_i
 def test_a_workload_without_a_first_step_stalls_after_the_start_up_time():
     sampled = {"lastSampleTime": "2026-01-01T12:20:30Z"}
     assert reason(watched(1231, **sampled), "Failed") == "WorkloadStalled"
+
+
+# Pods that ran to the end, while nobody says so
+
+
+def done(name: str, at: str, role: str = "node"):
+    statuses = [{"name": "node", "state": {"terminated": {"exitCode": 0, "finishedAt": at}}}]
+    return pod(name, node="n1", role=role, phase="Succeeded", containerStatuses=statuses)
+
+
+def looked_at(pods: tuple[Any, ...], *moments: float):
+    """Look at these moments, in seconds after the start, one after the other; the time is over after 3600."""
+    status: dict[str, Any] = {"workloadStartTime": "2026-01-01T12:00:00Z", "workloadPhase": "Running"}
+    for seconds in moments:
+        answer = sync(parent(status), [train_job()], {JOBSET: jobset(), PODS: pods}, seconds=seconds)
+        status = answer.status
+    return answer
+
+
+@pytest.mark.parametrize(
+    "pods",
+    [
+        pytest.param((done("a", "2026-01-01T12:59:00Z"), done("b", "2026-01-01T13:00:00Z")), id="every pod"),
+        pytest.param((done("l", "2026-01-01T12:59:00Z", "launcher"), pod("w", node="n1")), id="the launcher"),
+    ],
+)
+def test_a_workload_that_ran_to_its_end_in_time_has_not_timed_out(pods: tuple[Any, ...]):
+    answer = looked_at(pods, 3590, 3660, 3800)
+    assert states(answer)["InProgress"] == "True"
+    assert answer.status["waiting"]["reason"] == "CompletionPending"
+    ended = sync(
+        parent(answer.status), [train_job(condition("Complete"))], {JOBSET: jobset(), PODS: pods}, seconds=3810
+    )
+    assert states(ended)["Succeeded"] == "True"
+
+
+def test_where_nobody_ever_says_that_it_ended_no_node_is_to_blame():
+    pods = (done("a", "2026-01-01T12:59:00Z"),)
+    answer = looked_at(pods, 3590, 3900, 3931, 3962)
+    assert reason(answer, "Failed") == "CompletionNotReported"
+    assert sync(parent(answer.status), [train_job()], {FRESH: pods}, seconds=3970).status["attribution"] == "None"
+
+
+def test_a_workload_that_ended_after_its_time_has_timed_out():
+    assert reason(looked_at((done("a", "2026-01-01T13:00:30Z"),), 3590, 3660), "Failed") == "JobTimedOut"
