@@ -8,13 +8,11 @@ from __future__ import annotations
 import logging
 import re
 from dataclasses import dataclass
-from functools import cache
 from time import perf_counter
 from typing import Any
 
 import msgspec
 from flask import Flask, Response, request
-from prometheus_client import Counter
 from werkzeug.exceptions import HTTPException
 
 from sync_hooks.admission.admit import admit
@@ -23,13 +21,13 @@ from sync_hooks.admission.review import Response as Verdict
 from sync_hooks.admission.rules import known_kinds
 from sync_hooks.api.model import API_VERSION as OUR_VERSION
 from sync_hooks.api.model import GROUP
-from webhook.metrics import ADMISSION_REQUESTS, ADMISSION_SECONDS
+from webhook.body import read_body
+from webhook.metrics import ADMISSION_REQUESTS, ADMISSION_SECONDS, series
 
 API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
 OPERATIONS = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
 JSON = "application/json"
-MOST_BYTES = 8 << 20  # an UPDATE carries two objects, and the API server takes none larger than 3 MiB
 
 _UID = re.compile(rb'"uid"\s*:\s*"([0-9A-Za-z-]{1,64})"')  # the API server writes the request's own before any other
 
@@ -78,27 +76,15 @@ def register(app: Flask) -> None:
 
 
 def _view(face: Face) -> Any:
-    seconds = ADMISSION_SECONDS.labels(face.value)
+    seconds = series(ADMISSION_SECONDS, face.value)
 
     def view() -> Response:
         start = perf_counter()
-        answered = answer(_body(), request.mimetype, face)
+        answered = answer(read_body(), request.mimetype, face)
         seconds.observe(perf_counter() - start)
         return Response(answered.body, status=answered.status, content_type=JSON)
 
     return view
-
-
-def _body() -> bytes:
-    """Read the body; where its length is announced and allowed, without werkzeug's streams, a tenth of a call's time.
-
-    Raises RequestEntityTooLarge.
-    """
-    length = request.content_length
-    if length is None or length > MOST_BYTES:
-        return request.get_data(cache=False)
-    body: bytes = request.environ["wsgi.input"].read(length)
-    return body
 
 
 def answer(body: bytes, content_type: str, face: Face) -> Answer:
@@ -133,13 +119,7 @@ def _count(call: _Request, face: Face, outcome: str) -> None:
     """Count an answer under words that are ours: a caller cannot make up new series."""
     kind = call.kind.kind if call.kind.group == GROUP and call.kind.kind in known_kinds() else "other"
     operation = call.operation if call.operation in OPERATIONS else "other"
-    _counter(face.value, kind, operation, outcome).inc()
-
-
-@cache
-def _counter(*labels: str) -> Counter:
-    """Find a series once: prometheus_client takes longer for it than for counting."""
-    return ADMISSION_REQUESTS.labels(*labels)
+    series(ADMISSION_REQUESTS, face.value, kind, operation, outcome).inc()
 
 
 def _request(call: _Request) -> Request:

@@ -165,9 +165,7 @@ class ApiServer:
         seconds: float = READ_SECONDS,
         accept: str = JSON,
     ) -> bytes:
-        headers: dict[str, str] = {"Accept": accept, "Content-Type": JSON}
-        queries: list[tuple[str, str]] = []
-        self._client.update_params_for_auth(headers, queries, ["BearerToken"], url, method, body)
+        headers = self._authorized(method, url, {"Accept": accept, "Content-Type": JSON})
         try:
             response = self._client.rest_client.request(
                 method, self._host + url, headers=headers, body=body, _request_timeout=(CONNECT_SECONDS, seconds)

@@ -10,14 +10,13 @@ from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from webhook import admission
+from webhook.body import bound_chunked_body, drain
 from webhook.settings import ADMISSION, HOOKS, ROLES, Settings, read_settings
 
 MOST_BYTES = {
-    ADMISSION: admission.MOST_BYTES,
+    ADMISSION: 8 << 20,  # an UPDATE carries two objects, and the API server takes none larger than 3 MiB
     HOOKS: 64 << 20,  # a sync of 2,500 Jobs has 15 MB
 }
-MOST_DRAINED_BYTES = 64 << 20  # of a body that is too large: a client that is still sending would not read the answer
-DRAIN_CHUNK_BYTES = 1 << 20
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +27,7 @@ def create_app(role: str, settings: Settings) -> Flask:
         raise ValueError(f"no such role: {role!r}")
     app = Flask("workloadrun", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MOST_BYTES[role]
-    app.before_request(_bound_chunked_body)
+    app.before_request(bound_chunked_body)
     app.register_error_handler(HTTPException, _http_error)
     app.register_error_handler(Exception, _failure)
     if role == ADMISSION:
@@ -49,15 +48,9 @@ def from_environment() -> Flask:
     return app
 
 
-def _bound_chunked_body() -> None:
-    """Refuse a body of unannounced length that reaches the limit: werkzeug would only cut it off there."""
-    if request.content_length is None and len(request.get_data()) >= (request.max_content_length or 0):
-        raise RequestEntityTooLarge
-
-
 def _http_error(error: HTTPException) -> Response:
     if isinstance(error, RequestEntityTooLarge):
-        _drain()
+        drain()
     if request.path in ("/mutate", "/validate"):
         answered = admission.http_error(error)
         return Response(answered.body, status=answered.status, content_type=admission.JSON)
@@ -72,15 +65,3 @@ def _failure(error: Exception) -> Response:
 def _error(status: int, message: str) -> Response:
     body = msgspec.json.encode({"error": {"message": message}})
     return Response(body, status=status, content_type=admission.JSON)
-
-
-def _drain() -> None:
-    """Read the rest of a body that is refused, up to a limit, so that its sender gets to see why."""
-    announced = request.content_length
-    stream, left = request.environ["wsgi.input"], MOST_DRAINED_BYTES if announced is None else announced
-    left = min(left, MOST_DRAINED_BYTES)
-    while left > 0:
-        chunk = stream.read(min(left, DRAIN_CHUNK_BYTES))
-        if not chunk:
-            return
-        left -= len(chunk)

@@ -16,6 +16,7 @@ from werkzeug.exceptions import HTTPException
 from webhook.answering import HOOKS, HookResponse, Reader, answer
 from webhook.apiserver import ApiServer
 from webhook.auth import TokenFile
+from webhook.body import read_body
 from webhook.events import EventPoster
 from webhook.metering import counted, note_answer, note_status
 from webhook.observer import Observer
@@ -59,7 +60,7 @@ def _refusal(tokens: TokenFile, controller: str, hook: str) -> HookResponse | No
 def _answer(controller: str, hook: str, read: Reader, now: datetime) -> HookResponse:
     """Answer a call; trouble of our own is an answer too."""
     try:
-        return answer(controller, hook, _body(), read, now)
+        return answer(controller, hook, read_body(), read, now)
     except HTTPException as error:
         note_answer(controller, error.code or 500)
         raise
@@ -68,15 +69,6 @@ def _answer(controller: str, hook: str, read: Reader, now: datetime) -> HookResp
     except Exception:
         log.exception("%s of %s failed", hook, controller)
         return HookResponse(429, b'{"error":{"message":"own trouble"}}', OWN_TROUBLE_RETRY_SECONDS)
-
-
-def _body() -> bytes:
-    """Return the request's body, read in one piece where its length is known: werkzeug reads it by the kilobyte."""
-    length, most = request.content_length, request.max_content_length
-    if length is None or most is None or length > most:
-        return request.get_data(cache=False)
-    body: bytes = request.environ["wsgi.input"].read(length)
-    return body
 
 
 def _response(answered: HookResponse) -> Response:

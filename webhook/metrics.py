@@ -5,10 +5,15 @@ Only the figures of measurements bear names, and are bounded in `measured`.
 
 from __future__ import annotations
 
+from functools import cache
+from typing import TypeVar
+
 from prometheus_client import REGISTRY, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from webhook.measured import Measured
+
+_Metric = TypeVar("_Metric", Counter, Histogram)
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each, that says when it began
 
@@ -53,6 +58,13 @@ MEASUREMENTS_LEFT_OUT = Counter(
 MEASURED = Measured()
 REGISTRY.register(MEASURED)
 READY = Gauge("workloadrun_ready", "1 while the server asks for requests.")
+
+
+@cache
+def series(metric: _Metric, *labels: str) -> _Metric:
+    """Find a series of a metric once: prometheus_client takes longer for it than for counting."""
+    found: _Metric = metric.labels(*labels)
+    return found
 
 
 def exposition() -> bytes:
