@@ -61,6 +61,9 @@ OBJECT_NAMES = NameRule(
     "must consist of lower case letters, digits, '-' and '.', alphanumeric at both ends",
 )
 
+INTRA_NODE, INTRA_RACK = "intra-node", "intra-rack"
+"""Test scales whose groups are formed by the place of nodes."""
+
 QUEUE_LABEL_KEY = "kai.scheduler/queue"
 """Label that names the queue where the run does not say which one does."""
 

@@ -16,6 +16,7 @@ WORKER = "node"  # replicatedJob and container: Trainer puts image, command, arg
 LAUNCHER = "launcher"
 LABEL_FRAMEWORK = f"{TRAINER_GROUP}/framework"
 LABEL_ANCESTOR = f"{TRAINER_GROUP}/trainjob-ancestor-step"
+ANCESTOR_TRAINER = "trainer"  # value of that label where the pods train
 LABEL_REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
 PATCH_MANAGER = "cre.nvidia.com/controller"
 

@@ -17,7 +17,7 @@ from sync_hooks.api.observed import ContainerStatus, Log, Pod
 from sync_hooks.api.results import FailedNode
 from sync_hooks.api.sync import ReadLog, Unreadable
 from sync_hooks.api.time import parse_rfc3339
-from sync_hooks.api.trainer import WORKER
+from sync_hooks.api.trainer import ANCESTOR_TRAINER, LABEL_ANCESTOR, WORKER
 from sync_hooks.execution.mpirun import named_by_mpirun, not_launched
 from sync_hooks.execution.phase import is_launcher
 from sync_hooks.execution.starting import NOT_STARTED, has_run, lacks_program
@@ -35,8 +35,6 @@ MOST_MESSAGE = 500  # characters; a container runtime says the cause at the end,
 KILLED = (137, 143)  # SIGKILL and SIGTERM: what the others of a failed group usually die of
 OUT_OF_MEMORY = "OOMKilled"
 NOT_THE_NODES_FAULT = ("PreemptionByScheduler", "EvictionByEvictionAPI", "DeletionByTaintManager", "DeletionByPodGC")
-
-ANCESTOR_STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 
 NO_COMMAND = (126, 127)  # a shell's words for a command that cannot be run, and for one that is not there
 ALIKE_SECONDS = 3  # peers of a failed rank need the network's time to notice; times are whole seconds of several clocks
@@ -120,7 +118,7 @@ def _one_line(message: str) -> str:
 
 def hung(pods: Sequence[Pod]) -> Failure | None:
     """Return the pod whose log tells most of a workload that did not end: the trainer step's, else the first."""
-    telling = sorted(pods, key=lambda pod: (pod.labels.get(ANCESTOR_STEP) != "trainer", pod.name))
+    telling = sorted(pods, key=lambda pod: (pod.labels.get(LABEL_ANCESTOR) != ANCESTOR_TRAINER, pod.name))
     return Failure(telling[0], _first_container(telling[0]), UNKNOWN_EXIT_CODE, "Timeout", "") if telling else None
 
 

@@ -69,12 +69,14 @@ def _ended(
 
 
 def _listed(found: Sequence[tuple[int, GroupResult, str]], plan: Plan) -> str:
-    named = (_named(iteration, outcome.group, text, plan) for iteration, outcome, text in found)
+    named = (_named(iteration, [outcome.group], text, plan) for iteration, outcome, text in found)
     return "; ".join(first(named, MOST_NAMED))
 
 
-def _named(iteration: int, group: int, text: str, plan: Plan) -> str:
-    return f"group {group}" + (f" in iteration {iteration}" if plan.iterations > 1 else "") + f": {text}"
+def _named(iteration: int, groups: Sequence[int], text: str, plan: Plan) -> str:
+    ranges = first(write_ranges(groups).split(","), MOST_NAMED)
+    who = f"group{'s' if len(groups) > 1 else ''} {', '.join(ranges)}"
+    return who + (f" in iteration {iteration}" if plan.iterations > 1 else "") + f": {text}"
 
 
 def coverage_of(plan: Plan, verdicts: NodeVerdicts) -> Coverage:
@@ -109,15 +111,7 @@ def remarks_of(plan: Plan, results: Sequence[IterationResult]) -> list[str]:
             if not outcome.failure and not outcome.validation:
                 for text in dict.fromkeys((*_tried_again(outcome), *outcome.remarks)):
                     found.setdefault((result.iteration, text), []).append(outcome.group)
-    return first([_shared(*remark, groups, plan) for remark, groups in found.items()], MOST_NAMED)
-
-
-def _shared(iteration: int, text: str, groups: Sequence[int], plan: Plan) -> str:
-    if len(groups) == 1:
-        return _named(iteration, groups[0], text, plan)
-    ranges = first(write_ranges(groups).split(","), MOST_NAMED)
-    times = f" in iteration {iteration}" if plan.iterations > 1 else ""
-    return f"groups {', '.join(ranges)}{times}: {text}"
+    return first([_named(iteration, groups, text, plan) for (iteration, text), groups in found.items()], MOST_NAMED)
 
 
 def _tried_again(outcome: GroupResult) -> tuple[str, ...]:

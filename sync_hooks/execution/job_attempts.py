@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from sync_hooks.api.conditions import IN_PROGRESS, SUCCEEDED, VALIDATION_FAILED, find, is_true
-from sync_hooks.api.duration import parse_duration
 from sync_hooks.api.errors import cut
 from sync_hooks.api.job import FailedAttempt, JobSpec, JobStatus
 from sync_hooks.api.request import TRAIN_JOB, Request, TrainJobChild
@@ -24,13 +23,12 @@ from sync_hooks.execution.job_answer import answer, enter, fail
 from sync_hooks.execution.job_evidence import GIVE_UP_SECONDS, Evidence, Finding, find_out, gather
 from sync_hooks.execution.job_health import hardware_failed
 from sync_hooks.execution.job_launch import measurements
-from sync_hooks.execution.job_restart import READING, RESTARTING, goodput_of, is_saved, last_checkpoint
+from sync_hooks.execution.job_restart import READING, RESTARTING, goodput_of, is_saved, last_checkpoint, sample_seconds
 from sync_hooks.execution.phase import PENDING
 from sync_hooks.execution.ranges import write_ranges
 from sync_hooks.execution.waiting import is_overdue, next_look, wait_within, waited
 from sync_hooks.report.nodes import GONE
 
-DEFAULT_SAMPLE_SECONDS = 60
 SAMPLES_TO_WAIT = 2
 LEAST_PATIENCE_SECONDS = 180  # with samples every minute as long as other measurements are waited for
 MOST_RECORDS = 10
@@ -100,8 +98,7 @@ def _cause(status: JobStatus) -> str:
 
 def _patience(spec: JobSpec) -> float:
     """Seconds in which a log is read although the cluster is out of reach for one or two of the samples."""
-    interval = spec.goodput_measurement.sample_interval if spec.goodput_measurement else None
-    return LEAST_PATIENCE_SECONDS + SAMPLES_TO_WAIT * (parse_duration(interval or "") or DEFAULT_SAMPLE_SECONDS)
+    return LEAST_PATIENCE_SECONDS + SAMPLES_TO_WAIT * sample_seconds(spec)
 
 
 # Records

@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from sync_hooks.api.conditions import HARDWARE_FAILED, IN_PROGRESS, find, is_true
+from sync_hooks.api.duration import parse_duration
 from sync_hooks.api.goodputmeasurement import GoodputMeasurementStatus
 from sync_hooks.api.job import JobSpec, JobStatus
 from sync_hooks.api.names import goodput_name
@@ -18,6 +19,7 @@ from sync_hooks.api.sync import Result
 from sync_hooks.execution.job_answer import answer, enter
 from sync_hooks.execution.phase import FAILED
 from sync_hooks.execution.waiting import next_look, wait
+from sync_hooks.measurements.sampling import DEFAULT_INTERVAL_SECONDS
 
 RESTARTING = "WorkloadRestarting"
 READING = "the log of the failed attempt is being read"
@@ -53,6 +55,12 @@ def is_restarting(status: JobStatus) -> bool:
 def last_checkpoint(request: Request) -> int | None:
     """Return the step of the last checkpoint that is known."""
     return goodput_of(request).last_checkpoint_step
+
+
+def sample_seconds(spec: JobSpec) -> float:
+    """Return the seconds between two looks of the goodput measurement, as the run asks for them."""
+    interval = spec.goodput_measurement.sample_interval if spec.goodput_measurement else None
+    return parse_duration(interval or "") or DEFAULT_INTERVAL_SECONDS
 
 
 def goodput_of(request: Request) -> GoodputMeasurementStatus:

@@ -91,7 +91,9 @@ def _measured(request: Request, spec: JobSpec) -> Measured:
         child = request.of(BANDWIDTH_MEASUREMENT, MeasurementChild).get(bandwidth_name(name))
         status = child.status if child else None
         found = read_bandwidth(status, spec)
-        parts.append(found if lists_ranks(status) else with_unread_nodes(found, spec, "bandwidth"))
+        parts.append(
+            with_unread_nodes(found, spec, "bandwidth") if spec.nodes_apart and not lists_ranks(status) else found
+        )
     if spec.goodput_measurement:
         child = request.of(GOODPUT_MEASUREMENT, MeasurementChild).get(goodput_name(name))
         found = read_goodput(child.status if child else None)

@@ -8,15 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sync_hooks.api.duration import parse_duration
-from sync_hooks.api.goodputmeasurement import GoodputMeasurementStatus
 from sync_hooks.api.job import JobSpec
-from sync_hooks.api.names import goodput_name
-from sync_hooks.api.request import GOODPUT_MEASUREMENT, MeasurementChild, Request
-from sync_hooks.api.status import read_status
+from sync_hooks.api.request import Request
 from sync_hooks.api.time import parse_rfc3339, rfc3339, seconds_between
+from sync_hooks.execution.job_restart import goodput_of, sample_seconds
 
-DEFAULT_SAMPLE_SECONDS = 60
 DEFAULT_STARTUP_STALL_SECONDS = 1200
 
 
@@ -32,9 +28,7 @@ def find_stall(request: Request, spec: JobSpec, started: str, now: datetime) -> 
     """Say how long no step has come, None where that is no stall or cannot be known."""
     if spec.stall_multiplier is None or spec.goodput_measurement is None:
         return None
-    child = request.of(GOODPUT_MEASUREMENT, MeasurementChild).get(goodput_name(request.parent.metadata.name))
-    status = read_status(GoodputMeasurementStatus, child.status if child else None)
-    interval = parse_duration(spec.goodput_measurement.sample_interval or "") or DEFAULT_SAMPLE_SECONDS
+    status, interval = goodput_of(request), sample_seconds(spec)
     last_look = seconds_between(status.last_sample_time, now)
     if last_look is None or last_look > 2 * interval:
         return None

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sync_hooks.api.sync import GetLogProfile, Observed, Unreadable
-from sync_hooks.api.trainer import LABEL_ANCESTOR, LAUNCHER, WORKER, JsonObject
+from sync_hooks.api.trainer import ANCESTOR_TRAINER, LABEL_ANCESTOR, LAUNCHER, WORKER, JsonObject
 from sync_hooks.execution.pods_of_plan import pod_of, replicated_jobs_of
-from sync_hooks.measurements.pods import TRAINER
 from sync_hooks.measurements.profile import CompiledProfile
 from sync_hooks.measurements.subject import PROFILE_NOT_FOUND, find_profile
 from sync_hooks.planning.plan import Plan, Unplannable
@@ -62,7 +61,9 @@ def _unfit(plan: Plan, profile: CompiledProfile) -> str:
     jobs = {str(job["name"]): job for job in replicated_jobs_of(plan)}
     wanted = profile.strategy.replicated_job_name or next((name for name, job in jobs.items() if _is_trainer(job)), "")
     if wanted not in jobs:
-        asked = f"replicatedJob {wanted}" if wanted else f"the replicatedJob labelled {LABEL_ANCESTOR}={TRAINER}"
+        asked = (
+            f"replicatedJob {wanted}" if wanted else f"the replicatedJob labelled {LABEL_ANCESTOR}={ANCESTOR_TRAINER}"
+        )
         return f"reads {asked}, and this run has only {', '.join(jobs)}: change its workerStrategy.replicatedJobName"
     if wanted == WORKER and LAUNCHER in jobs:
         text = f"reads replicatedJob {WORKER}, and under mpi its pods only wait for ssh: {LAUNCHER} has the output"
@@ -76,4 +77,4 @@ def _unfit(plan: Plan, profile: CompiledProfile) -> str:
 
 def _is_trainer(job: JsonObject) -> bool:
     labels = ((job.get("template") or {}).get("metadata") or {}).get("labels") or {}
-    return labels.get(LABEL_ANCESTOR) == TRAINER
+    return labels.get(LABEL_ANCESTOR) == ANCESTOR_TRAINER

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from sync_hooks.api.observed import Condition, LiveObject, Pod
 from sync_hooks.api.request import TrainJobChild
 from sync_hooks.api.time import parse_rfc3339
+from sync_hooks.api.trainer import LABEL_REPLICATED_JOB, LAUNCHER
+from sync_hooks.measurements.pods import COMPLETION_INDEX, JOBSET_UID
 
 PENDING = "Pending"
 RUNNING = "Running"
@@ -19,10 +21,6 @@ SUCCEEDED = "Succeeded"
 FAILED = "Failed"
 
 JOBSET_VERSION = "jobset.x-k8s.io/v1alpha2"
-JOBSET_UID = "jobset.sigs.k8s.io/jobset-uid"
-REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
-COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
-LAUNCHER = "launcher"
 COMPLETION_PENDING = "CompletionPending"  # the pods have succeeded; JobSet and Trainer have not told so
 
 
@@ -111,7 +109,7 @@ def is_live(pod: Pod) -> bool:
 
 def is_launcher(pod: Pod) -> bool:
     """Tell whether a pod is the MPI launcher, which is never to blame for its node."""
-    return pod.labels.get(REPLICATED_JOB) == LAUNCHER
+    return pod.labels.get(LABEL_REPLICATED_JOB) == LAUNCHER
 
 
 def worker_index(pod: Pod) -> int:

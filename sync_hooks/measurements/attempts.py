@@ -18,7 +18,7 @@ from sync_hooks.measurements.goodput import (
     ratio,
     terms_of,
 )
-from sync_hooks.measurements.page import Window, advance, new_lines, widen
+from sync_hooks.measurements.page import Window, advance, gaps_note, late_note, new_lines, widen
 from sync_hooks.measurements.pods import Source
 from sync_hooks.measurements.profile import CompiledProfile
 from sync_hooks.measurements.reading import ROTATED_AFTER_SECONDS
@@ -37,6 +37,11 @@ class Attempts:
 
     run: GoodputRun | None
     earlier: EarlierRuns
+
+    @property
+    def all(self) -> tuple[GoodputRun | EarlierRuns, ...]:
+        """Whatever there is, for counts that are kept of both."""
+        return (self.earlier,) if self.run is None else (self.run, self.earlier)
 
 
 def on_attempt(attempts: Attempts, workload_uid: str, restart: int) -> Attempts:
@@ -166,17 +171,16 @@ def _sums(whole: EarlierRuns, until: datetime) -> dict[str, object]:
 
 def doubts(attempts: Attempts) -> Iterator[str]:
     """Say which lines may be missing, of all attempts: what they told of is counted as progress."""
-    known = [item for item in (attempts.run, attempts.earlier) if item is not None]
-    if gaps := sum(item.gaps or 0 for item in known):
-        yield f"{gaps} times lines of the log were rotated away before they could be read"
-    if late := max(item.late_sec or 0 for item in known):
-        yield f"the log may lack its beginning: it begins {late} s later than its container"
+    if gaps := sum(item.gaps or 0 for item in attempts.all):
+        yield gaps_note(gaps)
+    if late := max(item.late_sec or 0 for item in attempts.all):
+        yield f"the log may lack its beginning: {late_note(late)}"
 
 
 def without_steps(attempts: Attempts, log_interval: int) -> str:
     """Say why no training step counted."""
-    known = [item for item in (attempts.run, attempts.earlier) if item is not None]
-    off, unnumbered = sum(item.off_interval or 0 for item in known), sum(item.unnumbered or 0 for item in known)
+    off = sum(item.off_interval or 0 for item in attempts.all)
+    unnumbered = sum(item.unnumbered or 0 for item in attempts.all)
     if off:
         text = f"the log holds {_lines(off)} of training steps, none of a multiple of logInterval {log_interval}"
         return f"{text}: set logInterval of the LogProfile to that of the training, or train for longer"

@@ -184,3 +184,13 @@ def _last_stamp(lines: bytes) -> tuple[bytes | None, int]:
 
 def _text(stamp: bytes | None) -> str | None:
     return stamp.decode() if stamp else None
+
+
+def gaps_note(gaps: int) -> str:
+    """Say that lines of a log were lost between two looks."""
+    return f"{gaps} times lines of the log were rotated away before they could be read"
+
+
+def late_note(seconds: float) -> str:
+    """Say how much later than its container a log begins."""
+    return f"it begins {seconds:.0f} s later than its container"

@@ -12,14 +12,12 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from sync_hooks.api.observed import ContainerStatus, Facts, LiveObject, Metadata, Pod
+from sync_hooks.api.trainer import ANCESTOR_TRAINER, LABEL_ANCESTOR, LABEL_REPLICATED_JOB
 
 JOBSET_UID = "jobset.sigs.k8s.io/jobset-uid"
-REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
 JOB_INDEX = "jobset.sigs.k8s.io/job-index"
 RESTART_ATTEMPT = "jobset.sigs.k8s.io/restart-attempt"
 COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
-ANCESTOR_STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
-TRAINER = "trainer"
 USUAL_CONTAINER = "node"  # what Trainer calls the container that it fills in
 
 _PHASES = ("Succeeded", "Running", "Failed")
@@ -47,7 +45,7 @@ class _ReplicatedJob(Facts, frozen=True):
 
     @property
     def is_trainer(self) -> bool:
-        return (self.template.metadata.labels or {}).get(ANCESTOR_STEP) == TRAINER
+        return (self.template.metadata.labels or {}).get(LABEL_ANCESTOR) == ANCESTOR_TRAINER
 
 
 class _JobSetSpec(Facts, frozen=True):
@@ -93,7 +91,7 @@ def sources(
     """
     chosen = _replicated_job(jobset, replicated_job) or _labelled(pods, jobset, replicated_job)
     if chosen is None:
-        wanted = f"replicatedJob {replicated_job}" if replicated_job else f"replicatedJob labelled {ANCESTOR_STEP}"
+        wanted = f"replicatedJob {replicated_job}" if replicated_job else f"replicatedJob labelled {LABEL_ANCESTOR}"
         return NotThere("ReplicatedJobNotFound", f"JobSet {jobset.metadata.name} has no {wanted}")
     own = [pod for pod in pods if _is_of(pod, jobset, chosen.name)]
     if not own:
@@ -127,18 +125,19 @@ def _labelled(pods: Sequence[Pod], jobset: LiveObject, name: str | None) -> _Rep
     known = [
         pod
         for pod in pods
-        if pod.labels.get(ANCESTOR_STEP) == TRAINER and _is_of(pod, jobset, pod.labels.get(REPLICATED_JOB, ""))
+        if pod.labels.get(LABEL_ANCESTOR) == ANCESTOR_TRAINER
+        and _is_of(pod, jobset, pod.labels.get(LABEL_REPLICATED_JOB, ""))
     ]
     if name or not known:
         return None
     count = max(_number(pod, COMPLETION_INDEX) for pod in known) + 1
     template = _JobTemplate(spec=_IndexedJob(completions=count))
-    return _ReplicatedJob(name=min(pod.labels[REPLICATED_JOB] for pod in known), template=template)
+    return _ReplicatedJob(name=min(pod.labels[LABEL_REPLICATED_JOB] for pod in known), template=template)
 
 
 def _is_of(pod: Pod, jobset: LiveObject, replicated_job: str) -> bool:
     uid = jobset.metadata.uid
-    return bool(uid) and pod.labels.get(JOBSET_UID) == uid and pod.labels.get(REPLICATED_JOB) == replicated_job
+    return bool(uid) and pod.labels.get(JOBSET_UID) == uid and pod.labels.get(LABEL_REPLICATED_JOB) == replicated_job
 
 
 def _at(pods: Sequence[Pod], job: _ReplicatedJob, end: str) -> Pod | None:

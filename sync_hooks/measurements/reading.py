@@ -10,7 +10,7 @@ from sync_hooks.api.observed import Log
 from sync_hooks.api.time import seconds_between
 from sync_hooks.measurements.collective import collective
 from sync_hooks.measurements.nccl import consumable, read_table
-from sync_hooks.measurements.page import Window, advance, new_lines, widen
+from sync_hooks.measurements.page import Window, advance, late_note, new_lines, widen
 from sync_hooks.measurements.profile import CompiledProfile
 from sync_hooks.measurements.stamp import moment_of
 from sync_hooks.measurements.tally import Wanted
@@ -49,7 +49,7 @@ def rotated(whole: BandwidthReading, before: BandwidthReading | None, started_at
     if first and earlier and first > earlier:
         return "its beginning was rotated away"
     if late is not None and late > ROTATED_AFTER_SECONDS:
-        return f"it begins {late:.0f} s later than its container"
+        return late_note(late)
     return ""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from sync_hooks.api.bandwidthmeasurement import BandwidthReading, BandwidthResult, BandwidthSummary, SizeSums
 from sync_hooks.measurements.doubts import factor_note, others_note
 from sync_hooks.measurements.network import fell_back
+from sync_hooks.measurements.page import gaps_note
 from sync_hooks.measurements.ranks import count_note
 from sync_hooks.measurements.tally import MOST_SIZES, Wanted
 
@@ -83,7 +84,7 @@ def _notes(reading: BandwidthReading, wanted: Wanted) -> Iterator[str]:
     if reading.left_out:
         yield f"{reading.left_out} rows of sizes beyond the first {MOST_SIZES} are left out"
     if reading.gaps:
-        yield f"{reading.gaps} times lines of the log were rotated away before they could be read"
+        yield gaps_note(reading.gaps)
     if len(reading.data_types or ()) > 1:
         yield f"rows of several types are averaged: {', '.join(reading.data_types or ())}"
     elif text := _repeated(reading.sizes or ()):

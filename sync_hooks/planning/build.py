@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from sync_hooks.api.limits import INTRA_NODE
 from sync_hooks.api.names import LABEL_MANAGED_BY, LABEL_WORKLOAD_RUN, MANAGED_BY, shorten
 from sync_hooks.api.observed import Node
 from sync_hooks.api.workloadrun import WorkloadRunSpec
@@ -19,7 +20,7 @@ from sync_hooks.planning.checks import check_apis, check_gang, check_references,
 from sync_hooks.planning.counts import exclude_small_nodes, name_interfaces, require_fabric, resolve_counts
 from sync_hooks.planning.discovery import choose_topology, find_nodes, match_overrides, settle_orchestration
 from sync_hooks.planning.grouping import form_groups
-from sync_hooks.planning.orchestration import INTRA_NODE, orchestration_of
+from sync_hooks.planning.orchestration import orchestration_of
 from sync_hooks.planning.plan import Plan, RunIdentity, Unplannable
 from sync_hooks.planning.rendering import render
 from sync_hooks.planning.state import State, Step, give_up

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from sync_hooks.api.duration import parse_duration
+from sync_hooks.api.limits import INTRA_NODE, INTRA_RACK
 from sync_hooks.api.override import ExecutionOverride, OrchestrationOverride, TopologyOverride
 from sync_hooks.api.target import Target
 from sync_hooks.api.workloadrun import WorkloadRunSpec
@@ -16,8 +17,6 @@ DEFAULT_TIMEOUT = "24h"
 DEFAULT_TIMEOUT_SECONDS = 86400
 NVLINK_DOMAIN = "nvidia.com/gpu.clique"  # GPU feature discovery sets it everywhere
 
-INTRA_NODE = "intra-node"
-INTRA_RACK = "intra-rack"
 UNPINNED = "Unpinned"
 
 T = TypeVar("T")

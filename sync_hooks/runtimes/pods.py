@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sync_hooks.api.trainer import LABEL_ANCESTOR, JsonObject
+from sync_hooks.api.trainer import ANCESTOR_TRAINER, LABEL_ANCESTOR, JsonObject
 from sync_hooks.runtimes.workload import Gang, Workload
 
 GPU = "nvidia.com/gpu"
@@ -22,7 +22,7 @@ def replicated_job(
     ``ancestor`` marks the pods that get the TrainJob's image and command. Parallelism equals completions, so that a
     gang scheduler counts right; Trainer sets both to the group's size.
     """
-    labels = {**({LABEL_ANCESTOR: "trainer"} if ancestor else {}), **(gang.labels if gang else {})}
+    labels = {**({LABEL_ANCESTOR: ANCESTOR_TRAINER} if ancestor else {}), **(gang.labels if gang else {})}
     pod_template: JsonObject = {
         **({"metadata": {"labels": gang.labels}} if gang else {}),
         "spec": {

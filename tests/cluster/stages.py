@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sync_hooks.api.trainer import LAUNCHER
+from sync_hooks.api.trainer import LABEL_REPLICATED_JOB, LAUNCHER
 from tests.cluster.templates import ENDED, LOGS, RUNNING, STUCK
 
 MADE_BY_TEST = "tests.cre.nvidia.com/made-by-test"
 """Label of stages and logs that a test arranged; they go when it ends."""
 
-REPLICATED_JOB = '.metadata.labels["jobset.sigs.k8s.io/replicatedjob-name"]'
+REPLICATED_JOB = f'.metadata.labels["{LABEL_REPLICATED_JOB}"]'
 
 RUN_SECONDS = 1.0  # long enough for controllers to see a pod running
 ARRANGED = 10**18

@@ -9,9 +9,9 @@ from sync_hooks.admission.validation.durations import duration_errors, seconds_o
 from sync_hooks.admission.validation.grammar import check, dns_subdomain
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
+from sync_hooks.api.limits import INTRA_NODE, INTRA_RACK
 from sync_hooks.measurements.collective import COLLECTIVES, collective
 
-INTRA_NODE, INTRA_RACK = "intra-node", "intra-rack"
 LONGEST_INTERVAL_SECONDS = 120  # what measurements read more rarely would miss the end of a Job
 
 

@@ -8,10 +8,11 @@ from sync_hooks.admission.causes import invalid
 from sync_hooks.admission.validation.durations import duration_errors
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
+from sync_hooks.api.limits import INTRA_NODE, INTRA_RACK
 
 FIXED_SCALES = {
-    "intra-node": "every node is tested alone",
-    "intra-rack": "a group is what a rack holds",
+    INTRA_NODE: "every node is tested alone",
+    INTRA_RACK: "a group is what a rack holds",
 }
 """Test scales whose groups are formed by the place of nodes, not by their number."""
 

@@ -8,6 +8,7 @@ from sync_hooks.admission.causes import duplicate, forbidden, invalid, required
 from sync_hooks.admission.validation.grammar import check, dns_subdomain, label_key, label_value
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
+from sync_hooks.api.limits import INTRA_NODE
 from sync_hooks.api.target import LABEL_GPU_PRESENT
 
 ONLY_GPU_NODES = f"only nodes labelled {LABEL_GPU_PRESENT}=true are ever tested"
@@ -80,6 +81,6 @@ def target_advice(spec: Value) -> Iterator[str]:
 
 
 def _too_few_advice(spec: Value, named: int) -> Iterator[str]:
-    nodes, alone = spec.field("numNodes"), spec.field("orchestration", "testScale").json == "intra-node"
+    nodes, alone = spec.field("numNodes"), spec.field("orchestration", "testScale").json == INTRA_NODE
     if not alone and named < (nodes.number or 0):
         yield f"{nodes}: is more than the {named} nodes that spec.target.nodeNames names"
