@@ -64,9 +64,8 @@ def _of_job(sample: Sample) -> Answer:
     job = find_job(sample.namespace, sample.spec.job_ref.name, status.job_uid, sample.observed)
     if isinstance(job, Unreadable):
         return answering.wait(sample, job)
-    older = answering.outdated(sample) if isinstance(job, Gone) or job.ended else None
-    if older is not None:
-        return older
+    if isinstance(job, JobState) and not job.ended and sampling.is_told(sample.request, job.workload_uid):
+        return answering.unchanged(sample.request, answering.STALE_RESYNC_SECONDS)
     if isinstance(job, Gone) and status.job_uid is None:
         return answering.wait(sample, NotThere("JobNotFound", job.message))
     if isinstance(job, Gone):
@@ -115,9 +114,7 @@ def _read_running(sample: Sample, _: JobState, logs: Logs, reading: BandwidthRea
         sample = sample.having(last_sample_time=rfc3339(sample.now))
     message = f"{rows_seen(reading)} rows read from pod {logs.sources[0].pod}"
     status = answering.measuring(sample.status, "True", answering.JOB_RUNNING, message, sample.now)
-    last = sample.status.last_sample_time
-    pause = sampling.pause(sample.request, sample.spec.sample_interval, last)
-    seconds = answering.NEXT_PAGE_RESYNC_SECONDS if more else pause
+    seconds = answering.NEXT_PAGE_RESYNC_SECONDS if more else sampling.interval(sample.spec.sample_interval)
     return answering.answer(sample.request, status, seconds)
 
 

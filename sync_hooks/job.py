@@ -15,6 +15,7 @@ from sync_hooks.api.conditions import FAILED, INVALID_SPEC, SUCCEEDED, is_true
 from sync_hooks.api.job import JobSpec, JobStatus
 from sync_hooks.api.model import ObjectReference
 from sync_hooks.api.names import train_job_name
+from sync_hooks.api.observed import Pod
 from sync_hooks.api.request import TRAIN_JOB, Request, TrainJobChild
 from sync_hooks.api.status import read_status
 from sync_hooks.api.sync import Answer, GetObject, ListNodes, ListPods, Observed, Read, Reads, Unreadable
@@ -104,14 +105,26 @@ def _watch(
 ) -> Answer:
     """Look at the pods: at a shared snapshot, but for the first that run, which may be gone a moment later."""
     first = not status.nodes and any(item.ready for item in train_job.status.jobs_status)
-    jobset, pods = _jobset(request, train_job), ListPods(request.parent.metadata.namespace, train_job.name, fresh=first)
-    wanted: tuple[Read, ...] = (jobset, pods, ListNodes())
-    if any(read not in observed for read in wanted):
-        return Reads(wanted)
-    for found in (observed[jobset], observed[pods]):
-        if isinstance(found, Unreadable):
-            return watch_blind(request, spec, status, found.reason, now)
-    return watch(request, spec, status, own_pods(observed[pods], observed[jobset]), observed[ListNodes()], now)
+    pods = _pods(request, train_job, observed, fresh=first)
+    if isinstance(pods, Reads):
+        return pods
+    if isinstance(pods, Unreadable):
+        return watch_blind(request, spec, status, pods.reason, now)
+    return watch(request, spec, status, pods, observed[ListNodes()], now)
+
+
+def _pods(
+    request: Request, train_job: TrainJobChild, observed: Observed, *, fresh: bool
+) -> tuple[Pod, ...] | Unreadable | Reads:
+    """Return the pods of the workload; where there are any, the JobSet that they name must be that of the TrainJob."""
+    pods, jobset = ListPods(request.parent.metadata.namespace, train_job.name, fresh=fresh), _jobset(request, train_job)
+    if pods not in observed or ListNodes() not in observed:
+        return Reads((pods, ListNodes()))
+    if not observed[pods] or isinstance(observed[pods], Unreadable):
+        return observed[pods]  # type: ignore[no-any-return]  # observed under this very read
+    if jobset not in observed:
+        return Reads((jobset,))
+    return observed[jobset] if isinstance(observed[jobset], Unreadable) else own_pods(observed[pods], observed[jobset])
 
 
 def _jobset(request: Request, train_job: TrainJobChild) -> GetObject:

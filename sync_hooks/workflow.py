@@ -36,7 +36,7 @@ def sync(request: Request, observed: Observed, now: datetime) -> Answer:
     if request.parent.metadata.deletion_timestamp:
         return keep(request)
     if is_true(status.conditions or (), SUCCEEDED, FAILED):
-        return retire(request, status, now)
+        return retire(request, status, observed, now)
     stored = request.of(CONFIG_MAP, ConfigMapChild).get(plan_name(request.parent.metadata.name))
     if stored is None:
         return make_plan(request, status, observed, now)

@@ -17,9 +17,9 @@ import msgspec
 from sync_hooks import bandwidth, goodput, job, workflow, workloadrun
 from sync_hooks.api.conditions import INVALID_SPEC
 from sync_hooks.api.observed import LiveObject
-from sync_hooks.api.request import Request, decode
+from sync_hooks.api.request import CHILD_TYPES, Child, Request, decode
 from sync_hooks.api.sync import Answer, Busy, Event, Observed, Read, Reads, Result, Unreadable
-from sync_hooks.execution.answers import is_current, keep_live, own_read
+from sync_hooks.execution.answers import is_current, keep_live, own_read, stub
 from sync_hooks.execution.refusal import refused
 
 MOST_ROUNDS = 6  # a hook asks, looks and asks again; more means it never ends
@@ -89,11 +89,11 @@ def _with_status(request: Request) -> Request:
 
 
 def _ask(function: Hook, request: Request, read: Reader, now: datetime) -> Result | Busy:
-    """Ask the hook, on a request that shows the parent as it is.
+    """Ask the hook, about the parent as it is.
 
     Metacontroller puts the answer's status in the place of the live one, and asks from a cache that is often older than
     its own last write: a status that was true for an older parent would turn back time. So the parent is read live
-    first, at every call.
+    first, at every call. Where the request was older its children may be too: then nothing is made, dropped or told.
     """
     own = own_read(request.parent)
     live = read(own)
@@ -101,16 +101,28 @@ def _ask(function: Hook, request: Request, read: Reader, now: datetime) -> Resul
         return _refuse_spec(function(request, {own: live}, now)) or Busy(f"the parent cannot be read: {live.reason}")
     if live is None or live.metadata.uid != request.parent.metadata.uid:
         return Busy("the parent is not there, or is not this one")  # an invented one must not read others' logs
-    if not is_current(request.parent, live):
-        return keep_live(request, live)
-    request = _with_status(replace(request, parent=live))  # of one version there is one spec, whoever the caller is
-    observed: dict[Read, Any] = {own: live}
+    about = _with_status(replace(request, parent=live))  # of one version there is one spec, whoever the caller is
+    result = _follow(function, about, {own: live}, read, now)
+    if is_current(request.parent, live) or isinstance(result, Busy) or _is_harmless(about, result):
+        return result
+    return keep_live(about)
+
+
+def _follow(function: Hook, request: Request, observed: dict[Read, Any], read: Reader, now: datetime) -> Result | Busy:
+    """Ask, look, and ask again, until there is an answer."""
     for _ in range(MOST_ROUNDS):
         result = function(request, observed, now)
         if not isinstance(result, Reads):
             return result
         observed.update({wanted: read(wanted) for wanted in result.reads if wanted not in observed})
     return Busy("the hook asked for more and more")
+
+
+def _is_harmless(request: Request, result: Result) -> bool:
+    """Tell whether an answer only writes down what was seen: the children are those there are, nothing is told."""
+    before = {(child.kind, child.name) for child in request.all_children()}
+    after = {(child["kind"], child["metadata"]["name"]) for child in result.children}
+    return before == after and not (result.events or result.finalized)
 
 
 def _refuse_spec(answer: Answer) -> Result | None:
@@ -147,7 +159,7 @@ def _refuse(body: bytes, reason: str, read: Reader, now: datetime) -> HookRespon
         busy = Busy(f"the parent cannot be read: {status.reason}")
         return HookResponse(429, _text(busy.reason), busy.retry_after)
     children = (child for objects in _maps(request.get("children")) for child in _maps(objects))
-    kept = [stub for child in children if (stub := _raw_stub(child))]
+    kept = [child for found in children if (child := _raw_stub(found))]
     written = refused(str(parent.get("kind")), status, reason, now)
     return HookResponse(200, msgspec.json.encode({"status": written, "children": kept}))
 
@@ -175,8 +187,12 @@ def _maps(value: Any) -> list[Any]:
 def _raw_stub(child: Any) -> dict[str, Any] | None:
     if not isinstance(child, dict) or not isinstance(child.get("metadata"), dict):
         return None
-    name = child["metadata"].get("name")
-    return {"apiVersion": child.get("apiVersion"), "kind": child.get("kind"), "metadata": {"name": name}}
+    try:
+        type_ = CHILD_TYPES.get(f"{child.get('kind')}.{child.get('apiVersion')}", Child)
+        return stub(msgspec.json.decode(msgspec.json.encode(child), type=type_))
+    except msgspec.ValidationError:
+        name = child["metadata"].get("name")
+        return {"apiVersion": child.get("apiVersion"), "kind": child.get("kind"), "metadata": {"name": name}}
 
 
 def _text(message: str) -> bytes:

@@ -1,20 +1,21 @@
-"""A parent's children as Metacontroller handles them: claimed by owner and label, deleted when undesired, else created.
+"""A parent's children as Metacontroller handles them: claimed by owner and label, deleted when undesired, else made.
 
-What exists already is never updated: every child rule says OnDelete, so a stub of apiVersion, kind and name keeps it.
+What exists already is updated only where its kind's rule says InPlace; under OnDelete a stub of apiVersion, kind and
+name keeps it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from cli.simulator.api import Api, Informers
+from cli.simulator.apply import LAST_APPLIED, ApplyError, updated
 from cli.simulator.entry import Entry, Object, encode_sorted, owned_by, with_metadata
 from cli.simulator.errors import AlreadyExists, ApiError, Conflict, NotFound
 from cli.simulator.informer import CONTROLLER_UID
 from cli.simulator.kinds import Kind
 
-LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
 CONFLICT_RETRIES = 4
 
 Observed = dict[Kind, dict[str, Entry]]
@@ -123,11 +124,17 @@ def desired(parent: Entry, children: Iterable[Object]) -> Desired:
 
 
 def manage(
-    api: Api, parent: Entry, observed: Observed, wanted: Desired, order: Callable[[list[Object]], list[Object]]
+    api: Api,
+    parent: Entry,
+    observed: Observed,
+    wanted: Desired,
+    order: Callable[[list[Object]], list[Object]],
+    in_place: Collection[Kind] = (),
 ) -> None:
     """Delete children that are not wanted, create those that are missing; raises ManageErrors after trying all.
 
-    Kinds go by group, version and kind; within a kind the order is anybody's guess, so ``order`` may draw it.
+    Children of the kinds ``in_place`` become what is wanted. Kinds go by group, version and kind; within a kind the
+    order is anybody's guess, so ``order`` may draw it.
     """
     problems: list[str] = []
     by_type = {(kind.api_version, kind.kind): entries for kind, entries in observed.items()}
@@ -138,6 +145,8 @@ def manage(
             problems.append(f"discovery: can't find kind {type_[1]} in apiVersion {type_[0]}")
             continue
         known = by_type.get(type_, {})
+        if any((kind.api_version, kind.kind) == type_ for kind in in_place):
+            problems += _update(api, known, wanted[type_])
         missing = [child for name, child in wanted[type_].items() if name not in known]
         problems += _create(api, parent, order(missing))
     if problems:
@@ -160,6 +169,22 @@ def _delete_undesired(api: Api, known: Mapping[str, Entry], wanted: Mapping[str,
             continue
         except ApiError as error:
             problems.append(f"can't delete {describe(child)}: {error}")
+    return problems
+
+
+def _update(api: Api, known: Mapping[str, Entry], wanted: Mapping[str, Object]) -> list[str]:
+    problems = []
+    for name, child in known.items():
+        if name not in wanted or child.deleting:
+            continue
+        try:
+            changed = updated(child.obj, wanted[name])
+            if changed != child.obj:
+                api.update(changed)
+        except (NotFound, Conflict):
+            continue  # gone, or somebody was faster, whose change is seen and answered
+        except (ApiError, ApplyError) as error:
+            problems.append(str(error))
     return problems
 
 

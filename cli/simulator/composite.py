@@ -209,7 +209,7 @@ class Controller:
         if parent.deleting and not self._may_finalize(parent):
             return None
         try:
-            children.manage(self._api, parent, observed, wanted, self._order)
+            children.manage(self._api, parent, observed, wanted, self._order, self.definition.in_place)
         except ManageErrors as error:
             return error
         return None

@@ -29,6 +29,8 @@ class Definition:
     """The object as hooks see it: durations and strategies as a round trip through Go writes them."""
     parent: Kind
     children: tuple[Kind, ...]
+    in_place: frozenset[Kind]
+    """Kinds of children that are updated; the others are left as they are."""
     selector: Selector
     """Which parents are this controller's."""
     finalizes: bool
@@ -50,11 +52,13 @@ def parse(obj: Object, api: Api) -> Definition:
     parent = spec["parentResource"]
     selector = parent.get("labelSelector")
     timeout = parse_duration(hooks["sync"].get("webhook", {}).get("timeout", "")) or 0.0
+    rules = {_resource(api, rule, "child"): _strategy(rule) for rule in spec.get("childResources") or ()}
     return Definition(
         name=obj["metadata"]["name"],
         obj=_as_sent(obj),
         parent=_resource(api, parent, "parent"),
-        children=tuple(_resource(api, rule, "child") for rule in spec.get("childResources") or ()),
+        children=tuple(rules),
+        in_place=frozenset(kind for kind, method in rules.items() if method == "InPlace"),
         selector=Selector.parse(selector) if selector is not None else Selector(),
         finalizes="finalize" in hooks,
         ignores_status=bool(parent.get("ignoreStatusChanges")),
@@ -88,9 +92,13 @@ def _refuse_unsupported(spec: Object, hooks: Object) -> None:
     if not spec.get("generateSelector"):
         raise DefinitionError("generateSelector: only true is supported by this driver")
     for rule in spec.get("childResources") or ():
-        method = (rule.get("updateStrategy") or {}).get("method", "OnDelete")
-        if method != "OnDelete":
-            raise DefinitionError(f"childResources[{rule['resource']}]: update strategy {method} is not supported")
+        if _strategy(rule) not in ("OnDelete", "InPlace"):
+            text = f"childResources[{rule['resource']}]: update strategy {_strategy(rule)} is not supported"
+            raise DefinitionError(text)
+
+
+def _strategy(rule: Object) -> str:
+    return str((rule.get("updateStrategy") or {}).get("method", "OnDelete"))
 
 
 def _as_sent(obj: Object) -> Object:

@@ -17,6 +17,8 @@ LABEL_ITERATION = f"{GROUP}/iteration"
 LABEL_JOB = f"{GROUP}/job"
 LABEL_DEVICES = f"{GROUP}/devices"
 ANNOTATION_GROUP_NODES = f"{GROUP}/group-nodes"
+ANNOTATION_ENDED = f"{GROUP}/workload-ended"  # of a measurement: UID of the TrainJob whose end its Job has seen
+ANNOTATION_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
 ANNOTATION_RETENTION = f"{GROUP}/retention"  # of a WorkloadRun: how long its Jobs stay after its end, as 72h
 
 LONGEST_PREFIX = 20  # leaves room for -g2499-i10-t3-w9-launcher-0-0-xxxxx below 63

@@ -9,7 +9,8 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from sync_hooks.api.observed import ChildMetadata, Condition, Facts, LiveObject
+from sync_hooks.api.names import ANNOTATION_APPLIED
+from sync_hooks.api.observed import ChildMetadata, Condition, Facts, LiveObject, Metadata
 
 JOB = "Job.cre.nvidia.com/v1alpha1"
 WORKFLOW = "Workflow.cre.nvidia.com/v1alpha1"
@@ -115,12 +116,31 @@ class MeasurementChild(Child, frozen=True):
     A Job looks at it only now and then, and what has been read so far is half of the Job's request.
     """
 
+    metadata: Metadata = Metadata()
+    spec: dict[str, Any] = {}
     raw_status: msgspec.Raw = msgspec.field(default=msgspec.Raw(b"{}"), name="status")
 
     @property
     def status(self) -> Any:
         """The status as JSON has it."""
         return msgspec.json.decode(self.raw_status)
+
+    def as_applied(self) -> dict[str, Any]:
+        """Return what was asked for last: asked for again, it changes nothing."""
+        noted = self._noted()
+        metadata = {**noted["metadata"], "name": self.name, "namespace": self.metadata.namespace}
+        return {**noted, "apiVersion": self.api_version, "kind": self.kind, "metadata": metadata}
+
+    def _noted(self) -> dict[str, Any]:
+        """Return what Metacontroller noted of it; else, as under server-side apply, what the object itself shows."""
+        try:
+            noted = msgspec.json.decode((self.metadata.annotations or {}).get(ANNOTATION_APPLIED, ""))
+        except msgspec.DecodeError:
+            noted = None
+        if isinstance(noted, dict) and isinstance(noted.get("metadata"), dict):
+            return noted
+        owners = [msgspec.to_builtins(owner) for owner in self.metadata.owner_references if not owner.controller]
+        return {"metadata": {"labels": self.metadata.labels or {}, "ownerReferences": owners}, "spec": self.spec}
 
 
 CHILD_TYPES: Mapping[str, type[Child]] = {

@@ -8,7 +8,7 @@ from typing import Any
 from sync_hooks.api.conditions import EXCLUSIVE, FAILED, HARDWARE_FAILED, VALIDATION_FAILED, find
 from sync_hooks.api.model import Condition
 from sync_hooks.api.observed import LiveObject
-from sync_hooks.api.request import Child, Request
+from sync_hooks.api.request import Child, MeasurementChild, Request
 from sync_hooks.api.sync import Event, GetObject, Result
 
 STALE_RESYNC_SECONDS = 0.5  # the caches catch up within one watch event
@@ -18,7 +18,12 @@ WARNINGS = frozenset({FAILED, VALIDATION_FAILED, HARDWARE_FAILED})
 
 
 def stub(child: Child) -> dict[str, Any]:
-    """Name an existing child: enough for Metacontroller to keep it under the OnDelete strategy."""
+    """Name an existing child: enough for Metacontroller to keep it under the OnDelete strategy.
+
+    Measurements are updated in place, so that they can be told of an end: what was asked for is asked for again.
+    """
+    if isinstance(child, MeasurementChild):
+        return child.as_applied()
     return {"apiVersion": child.api_version, "kind": child.kind, "metadata": {"name": child.name}}
 
 
@@ -32,9 +37,9 @@ def keep(request: Request, resync_after: float = 0) -> Result:
     return Result(status=_as_dict(request.parent.status), children=stubs(request), resync_after=resync_after)
 
 
-def keep_live(request: Request, live: LiveObject) -> Result:
-    """Change nothing where the request is older than the API: the live status stays, and the next request is newer."""
-    return Result(status=_as_dict(live.status), children=stubs(request), resync_after=STALE_RESYNC_SECONDS)
+def keep_live(request: Request) -> Result:
+    """Change nothing where the request was older than its parent, which is live in it by now: the next one is newer."""
+    return keep(request, STALE_RESYNC_SECONDS)
 
 
 def own_read(parent: LiveObject) -> GetObject:

@@ -6,10 +6,10 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from sync_hooks.api.conditions import FAILED, set_exclusive
+from sync_hooks.api.conditions import FAILED, SUCCEEDED, set_exclusive
 from sync_hooks.api.job import JobStatus
-from sync_hooks.api.names import ANNOTATION_GROUP_NODES, train_job_name
-from sync_hooks.api.request import Request
+from sync_hooks.api.names import ANNOTATION_ENDED, ANNOTATION_GROUP_NODES, train_job_name
+from sync_hooks.api.request import Child, MeasurementChild, Request
 from sync_hooks.api.status import read_status, write_status
 from sync_hooks.api.sync import Event, Result
 from sync_hooks.execution.answers import UNREADABLE_RESYNC_SECONDS, stub, transitions
@@ -51,14 +51,31 @@ def answer(
     """Keep every child that is observed but the dropped ones, and ask for the new ones.
 
     TrainJobs of earlier attempts are dropped in every answer: the one that said so first may not have been carried out.
-    ``events`` are told besides those of conditions that became true.
+    An attempt is earlier once the API says so: an answer deletes before what it found out is written down. ``events``
+    are told besides those of conditions that became true.
     """
     old = read_status(JobStatus, request.parent.status)
-    earlier = {train_job_name(request.parent.metadata.name, attempt) for attempt in range(status.attempt or 0)}
-    kept = tuple(stub(child) for child in request.all_children() if child.name not in earlier.union(dropped))
+    earlier = {train_job_name(request.parent.metadata.name, attempt) for attempt in range(old.attempt or 0)}
+    kept = tuple(_kept(child, status) for child in request.all_children() if child.name not in earlier.union(dropped))
     return Result(
         status=write_status(request.parent.status, status),
         children=(*kept, *new),
         resync_after=resync_after,
         events=(*transitions(old.conditions or (), status.conditions or ()), *events),
     )
+
+
+def _kept(child: Child, status: JobStatus) -> dict[str, Any]:
+    """Keep a child; a measurement is told at once when the workload has ended, else it would find out when it looks."""
+    kept, told = stub(child), ending(status)
+    if told and isinstance(child, MeasurementChild):
+        kept["metadata"]["annotations"] = {**kept["metadata"].get("annotations", {}), **told}
+    return kept
+
+
+def ending(status: JobStatus) -> dict[str, str]:
+    """Return the annotation by which a measurement is told that the current workload has ended, empty before."""
+    reference = status.workload_ref
+    if reference is None or not reference.uid or status.workload_phase not in (SUCCEEDED, FAILED):
+        return {}
+    return {ANNOTATION_ENDED: reference.uid}

@@ -1,4 +1,4 @@
-"""From an attempt that has failed to the next one: who failed it, its log read, its record kept; then it is dropped.
+"""From an attempt that has failed to the next one: who failed it, its log read, its record kept; then it may go.
 
 In this order, because a TrainJob takes its pods and logs along, and the last look at them may be older than the last
 checkpoint. Each step is bounded. Without a checkpoint the attempt has failed for good, and so it has where a node is
@@ -14,7 +14,7 @@ from datetime import datetime
 from sync_hooks.api.conditions import IN_PROGRESS, SUCCEEDED, VALIDATION_FAILED, find, is_true
 from sync_hooks.api.errors import cut
 from sync_hooks.api.job import FailedAttempt, JobSpec, JobStatus
-from sync_hooks.api.request import TRAIN_JOB, Request, TrainJobChild
+from sync_hooks.api.request import Request
 from sync_hooks.api.results import FailedNode
 from sync_hooks.api.sync import Answer, Event, Observed, Reads, Result
 from sync_hooks.execution.answers import UNREADABLE_RESYNC_SECONDS, first
@@ -38,7 +38,7 @@ MOST_NODE_MESSAGE = 100  # characters; the record has more of it
 
 
 def go_on(request: Request, spec: JobSpec, status: JobStatus, observed: Observed, now: datetime) -> Answer:
-    """Find out who failed the attempt, wait for its log to have been read, then drop it; or fail for good."""
+    """Find out who failed the attempt, wait for its log to have been read, then go on; or fail for good."""
     waiting = wait_within(_patience(spec), status.waiting, RESTARTING, READING, now)
     held = status.model_copy(update={"waiting": waiting})
     if _record_of(status) is None:
@@ -46,13 +46,13 @@ def go_on(request: Request, spec: JobSpec, status: JobStatus, observed: Observed
         if isinstance(evidence, Reads):
             return evidence
         if _may_still_be_read(evidence, held, now):
-            return answer(request, held, measurements(request, spec), resync_after=UNREADABLE_RESYNC_SECONDS)
+            return answer(request, held, measurements(request, spec, held), resync_after=UNREADABLE_RESYNC_SECONDS)
         finding = find_out(request, spec, status, evidence)
         if finding.broken:
             return fail(request, hardware_failed(status, finding.broken, now), WORKLOAD_FAILED, _cause(status), now)
         held = _recorded(held, finding)
     if waiting is not None and not _is_read(request, status):
-        return answer(request, held, measurements(request, spec), resync_after=next_look(waiting, now))
+        return answer(request, held, measurements(request, spec, held), resync_after=next_look(waiting, now))
     if is_saved(request):
         return _next(request, spec, held, now)
     return fail(request, _without_record(held), WORKLOAD_FAILED, _cause(status), now)
@@ -87,8 +87,8 @@ def _next(request: Request, spec: JobSpec, status: JobStatus, now: datetime) -> 
         }
     )
     entered = enter(new, IN_PROGRESS, RESTARTING, text, now)
-    dropped, told = tuple(request.of(TRAIN_JOB, TrainJobChild)), Event("Warning", RESTARTING, text, f"Restart{attempt}")
-    return answer(request, entered, dropped=dropped, resync_after=1, events=(told,))
+    told = Event("Warning", RESTARTING, text, f"Restart{attempt}")
+    return answer(request, entered, resync_after=1, events=(told,))
 
 
 def _cause(status: JobStatus) -> str:

@@ -72,9 +72,12 @@ def _program(expression: str) -> Any:
 
 def _outcome(program: Any, node: Mapping[str, Any]) -> bool | str:
     try:
-        value = program.eval(data={"node": node}).value()
+        result = program.eval(data={"node": node})
+        value, kind = result.value(), result.type().name()
     except (RuntimeError, ValueError, TypeError) as error:
         return f"the node health expression cannot be evaluated: {str(error).splitlines()[0]}"
+    if kind == "ERROR":  # a missing key is a value of this kind, and no exception
+        return f"the node health expression cannot be evaluated: {str(value).splitlines()[0]}"
     return value if isinstance(value, bool) else "the node health expression gives neither true nor false"
 
 

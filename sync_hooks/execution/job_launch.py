@@ -1,4 +1,4 @@
-"""Making a Job's TrainJob: the group's own objects first, then a name that nobody has used, then its measurements."""
+"""Making a Job's TrainJob: the group's own objects first, then under a name that nobody has used; its measurements."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sync_hooks.api.request import (
 from sync_hooks.api.sync import Answer, GetObject, ListPods, Observed, Read, Reads, Result, Unreadable
 from sync_hooks.api.trainer import TRAINER_VERSION, JsonObject
 from sync_hooks.execution.blame import CREATION_ERROR
-from sync_hooks.execution.job_answer import answer, enter, fail, keep_trying
+from sync_hooks.execution.job_answer import answer, ending, enter, fail, keep_trying
 from sync_hooks.execution.job_dependencies import blocking, missing_dependencies
 from sync_hooks.execution.phase import JOBSET_VERSION, PENDING, is_live
 from sync_hooks.execution.unseen import GivenUp, look_for
@@ -90,7 +90,7 @@ def _wait_for_room(request: Request, status: JobStatus, name: str, now: datetime
 def _create(
     request: Request, spec: JobSpec, status: JobStatus, attempt: int, observed: Observed, now: datetime
 ) -> Answer:
-    wanted = missing_dependencies(request, spec) or [_train_job(request, attempt), *measurements(request, spec)]
+    wanted = missing_dependencies(request, spec) or [_train_job(request, attempt)]
     waiting = look_for(request, status.waiting, wanted[0], observed, now)
     if isinstance(waiting, Reads):
         return waiting
@@ -109,21 +109,23 @@ def _train_job(request: Request, attempt: int) -> JsonObject:
     return blocking(made, runtime) if runtime else made
 
 
-def measurements(request: Request, spec: JobSpec) -> list[dict[str, Any]]:
-    """Return the measurements that were asked for and are not observed."""
-    name = request.parent.metadata.name
+def measurements(request: Request, spec: JobSpec, status: JobStatus) -> list[dict[str, Any]]:
+    """Return the measurements that were asked for and are not observed; late ones are told of the end as they begin."""
+    name, told = request.parent.metadata.name, ending(status)
     wanted = []
     if spec.bandwidth_measurement and bandwidth_name(name) not in request.of(BANDWIDTH_MEASUREMENT, MeasurementChild):
         details: dict[str, Any] = {"ranks": spec.ranks} if spec.ranks else {}
         details |= spec.bandwidth_measurement.to_dict()
-        wanted.append(_measurement(request, "BandwidthMeasurement", bandwidth_name(name), details))
+        wanted.append(_measurement(request, "BandwidthMeasurement", bandwidth_name(name), details, told))
     if spec.goodput_measurement and goodput_name(name) not in request.of(GOODPUT_MEASUREMENT, MeasurementChild):
         details = spec.goodput_measurement.to_dict()
-        wanted.append(_measurement(request, "GoodputMeasurement", goodput_name(name), details))
+        wanted.append(_measurement(request, "GoodputMeasurement", goodput_name(name), details, told))
     return wanted
 
 
-def _measurement(request: Request, kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+def _measurement(
+    request: Request, kind: str, name: str, spec: dict[str, Any], annotations: dict[str, str]
+) -> dict[str, Any]:
     """Render a measurement; the Workflow owns it too, so that its results outlive the Job."""
     parent = request.parent.metadata
     workflow = next((owner for owner in parent.owner_references if owner.kind == "Workflow"), None)
@@ -132,6 +134,8 @@ def _measurement(request: Request, kind: str, name: str, spec: dict[str, Any]) -
         "namespace": parent.namespace,
         "labels": {**_own_labels(parent.labels or {}), LABEL_JOB: parent.name},
     }
+    if annotations:
+        metadata["annotations"] = annotations
     if workflow is not None:
         reference = {
             "apiVersion": workflow.api_version,

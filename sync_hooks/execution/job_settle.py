@@ -63,7 +63,7 @@ def _measure(request: Request, spec: JobSpec, status: JobStatus, now: datetime) 
         if waiting is not None:
             new = status.model_copy(update={"waiting": waiting})
             again = next_look_for_told(waiting, patience, now)
-            return answer(request, new, measurements(request, spec), resync_after=again)
+            return answer(request, new, measurements(request, spec, new), resync_after=again)
         texts = tuple(f"{name}: not measured within {spec.measurement_timeout or '5m'}" for name in measured.pending)
         measured = together(measured, Measured(unmeasured=texts))
     succeeded = is_true(status.conditions or (), SUCCEEDED)

@@ -60,8 +60,8 @@ def hold_back(request: Request, spec: JobSpec, status: JobStatus, workload: Work
 def _pending(request: Request, spec: JobSpec, status: JobStatus, workload: Workload, now: datetime) -> Result:
     """Show what is waited for; an unschedulable workload's reason after a grace.
 
-    Objects that the pods need are made again where somebody deleted them: without its runtime no TrainJob starts. So is
-    a measurement, whose creation may have been lost beside the TrainJob's that was not.
+    Objects that the pods need are made again where somebody deleted them: without its runtime no TrainJob starts.
+    Measurements are made when there is something to measure: they would only ask whether there is.
     """
     waiting = wait(status.waiting, workload.reason, workload.message, now)
     early = workload.reason == UNSCHEDULABLE and waited(waiting, now) < UNSCHEDULABLE_GRACE_SECONDS
@@ -69,8 +69,7 @@ def _pending(request: Request, spec: JobSpec, status: JobStatus, workload: Workl
     shown = waiting.model_copy(update={"message": message})
     new = status.model_copy(update={"workload_phase": PENDING, "waiting": shown})
     entered = enter(new, IN_PROGRESS, "WorkloadPending", message, now)
-    wanted = [*missing_dependencies(request, spec), *measurements(request, spec)]
-    return answer(request, entered, wanted, resync_after=POLL_SECONDS)
+    return answer(request, entered, missing_dependencies(request, spec), resync_after=POLL_SECONDS)
 
 
 def watch(
@@ -123,7 +122,7 @@ def _running(request: Request, spec: JobSpec, status: JobStatus, workload: Workl
         return fail(request, over, STALLED, stall.text, now)
     resync = min(RUNNING_POLL_SECONDS, left + 1)
     entered = enter(new, IN_PROGRESS, "WorkloadRunning", workload.message, now)
-    return answer(request, entered, measurements(request, spec), resync_after=resync)
+    return answer(request, entered, measurements(request, spec, entered), resync_after=resync)
 
 
 def _end_of(workload: Workload) -> datetime | None:
@@ -139,7 +138,7 @@ def _await_report(
         return fail(request, _over(status, now), NOT_REPORTED, workload.message, now)
     new = status.model_copy(update={"waiting": waiting or status.waiting})
     entered = enter(new, IN_PROGRESS, "WorkloadRunning", workload.message, now)
-    return answer(request, entered, measurements(request, spec), resync_after=POLL_SECONDS)
+    return answer(request, entered, measurements(request, spec, entered), resync_after=POLL_SECONDS)
 
 
 def _unschedulable(

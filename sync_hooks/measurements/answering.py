@@ -5,18 +5,17 @@ from __future__ import annotations
 from datetime import datetime
 
 from sync_hooks.api.conditions import COMPLETE, MEASURING, SUCCEEDED, set_condition
-from sync_hooks.api.observed import LiveObject
 from sync_hooks.api.request import Request
 from sync_hooks.api.status import write_status
-from sync_hooks.api.sync import GetObject, Reads, Result, Unreadable
+from sync_hooks.api.sync import Result, Unreadable
 from sync_hooks.api.time import parse_rfc3339, rfc3339
 from sync_hooks.measurements.pods import NotThere
 from sync_hooks.measurements.sample import Sample, SpecT, StatusT
 from sync_hooks.measurements.subject import JobState
 
 WAITING_RESYNC_SECONDS = 15  # for a Job to start, for what cannot be read
-STALE_RESYNC_SECONDS = 0.5  # the caches catch up within one watch event
 NEXT_PAGE_RESYNC_SECONDS = 1
+STALE_RESYNC_SECONDS = 0.5  # a Job tells of an end and then writes it down
 
 JOB_RUNNING = "JobRunning"
 JOB_SUCCEEDED = "JobSucceeded"
@@ -58,7 +57,7 @@ def pend(sample: Sample[SpecT, StatusT], message: str, again: float) -> Result:
 
 
 def end(sample: Sample[SpecT, StatusT], job: JobState | None, reason: str, message: str) -> Result:
-    """Complete the measurement, once and for all; `outdated` comes first."""
+    """Complete the measurement, once and for all."""
     status = measuring(sample.status, "False", reason, message, sample.now)
     conditions = set_condition(status.conditions or (), COMPLETE, "True", reason, message, sample.now)
     ended = job.end if job and job.end else sample.now
@@ -66,32 +65,6 @@ def end(sample: Sample[SpecT, StatusT], job: JobState | None, reason: str, messa
         update={"conditions": list(conditions), "completion_time": rfc3339(ended), "end_seen_time": None}
     )
     return answer(sample.request, status)
-
-
-def outdated(sample: Sample[SpecT, StatusT]) -> Result | Reads | None:
-    """Answer for a request that is older than the measurement; None for one that shows it as it is.
-
-    Asked once the workload has ended: the caches may lag behind a completion that was written a moment ago, and the
-    logs that it came from may be gone.
-    """
-    request = sample.request
-    read = own_read(request)
-    if read not in sample.observed:
-        return Reads((read,))
-    live: LiveObject | Unreadable | None = sample.observed[read]
-    if isinstance(live, Unreadable):
-        return unchanged(request, WAITING_RESYNC_SECONDS)
-    if live is None or live.metadata.uid != request.parent.metadata.uid:
-        return unchanged(request)
-    if live.metadata.resource_version != request.parent.metadata.resource_version:
-        return Result(status=dict(live.status), resync_after=STALE_RESYNC_SECONDS)
-    return None
-
-
-def own_read(request: Request) -> GetObject:
-    """Return the read that shows the measurement as it is now, not as the caches had it."""
-    parent = request.parent
-    return GetObject(parent.api_version, parent.kind, parent.metadata.name, parent.metadata.namespace)
 
 
 def end_seen(known: str | None, now: datetime) -> str:

@@ -14,6 +14,7 @@ from sync_hooks.api.duration import parse_duration
 from sync_hooks.api.errors import field_path
 from sync_hooks.api.logcursor import LogCursor
 from sync_hooks.api.model import GROUP, Duration
+from sync_hooks.api.names import ANNOTATION_ENDED
 from sync_hooks.api.observed import Log
 from sync_hooks.api.request import Request
 from sync_hooks.api.status import read_status
@@ -26,7 +27,6 @@ from sync_hooks.measurements.sample import Sample, SpecT, StatusT
 from sync_hooks.measurements.subject import job_read
 
 DEFAULT_INTERVAL_SECONDS = 60
-SHORTEST_PAUSE_SECONDS = 15
 LONGEST_INTERVAL_SECONDS = 120  # the end of a Job must be noticed while its pods still exist
 
 _MOST_PROBLEMS = 5  # of a spec, in one message
@@ -42,8 +42,8 @@ def begin(
     spec = read_spec(spec_model, request.parent.spec)
     if isinstance(spec, str):
         return answer(request, measuring(status, "False", INVALID_SPEC, spec, now))
-    left = seconds_left(status.last_sample_time, pause(request, spec.sample_interval, status.last_sample_time), now)
-    if left > 0:
+    left = seconds_left(status.last_sample_time, interval(spec.sample_interval), now)
+    if left > 0 and not is_told(request, status.workload_uid):
         return unchanged(request, left)
     namespace = request.parent.metadata.namespace
     reads = (job_read(namespace, spec.job_ref.name), GetLogProfile(spec.log_profile_ref))
@@ -76,15 +76,9 @@ def interval(text: Duration | None) -> float:
     return min(seconds if seconds else DEFAULT_INTERVAL_SECONDS, LONGEST_INTERVAL_SECONDS)
 
 
-def pause(request: Request, text: Duration | None, last_sample: str | None) -> float:
-    """Return the seconds from a sample to the next: the interval, and half its age while the measurement is young.
-
-    What ends within a minute should not be noticed another minute later; for what takes hours it makes no difference.
-    """
-    created = parse_rfc3339(request.parent.metadata.creation_timestamp or "")
-    last = parse_rfc3339(last_sample or "")
-    age = (last - created).total_seconds() if created and last else LONGEST_INTERVAL_SECONDS
-    return min(interval(text), max(SHORTEST_PAUSE_SECONDS, age / 2))
+def is_told(request: Request, workload_uid: str | None) -> bool:
+    """Tell whether the Job has said that this workload has ended: then nothing waits for the next sample."""
+    return bool(workload_uid) and (request.parent.metadata.annotations or {}).get(ANNOTATION_ENDED) == workload_uid
 
 
 def seconds_left(last_sample: str | None, seconds: float, now: datetime) -> float:

@@ -142,9 +142,8 @@ def find_profile(name: str, pattern: str, observed: Observed) -> CompiledProfile
 def _find_sources(
     namespace: str, job: JobState, profile: CompiledProfile, ends: Sequence[str], observed: Observed
 ) -> tuple[Source, ...] | NotThere | Unreadable | Reads:
-    failed = job.phase == FAILED
     jobset_read = GetObject(JOBSET_API_VERSION, "JobSet", job.workload, namespace)
-    pods_read = ListPods(namespace, job.workload, fresh=failed)  # a snapshot may be from before its pods were made
+    pods_read = ListPods(namespace, job.workload, fresh=job.ended)  # in a snapshot from before they may still run
     if jobset_read not in observed or pods_read not in observed:
         return Reads((jobset_read, pods_read))
     jobset: LiveObject | Unreadable | None = observed[jobset_read]
@@ -157,7 +156,9 @@ def _find_sources(
         return NotThere("JobSetNotFound", f"JobSet {job.workload} does not exist", gone=True)
     if not job.workload_uid or jobset.metadata.controller_uid() != job.workload_uid:
         return NotThere("JobSetNotFound", f"JobSet {job.workload} is not of this Job's TrainJob", gone=True)
-    return sources(pods, jobset, profile.strategy.replicated_job_name, profile.container, ends, left=failed)
+    return sources(
+        pods, jobset, profile.strategy.replicated_job_name, profile.container, ends, left=job.phase == FAILED
+    )
 
 
 def job_read(namespace: str, name: str) -> GetObject:

@@ -82,9 +82,15 @@ def test_a_name_is_used_only_after_a_live_read_finds_neither_train_job_nor_jobse
     assert set(reads(job.sync(request(parent()), {}, NOW))) == {TRAIN_JOB, JOBSET}
 
 
-def test_the_train_job_and_its_measurements_are_made_together():
+def test_a_measurement_is_made_when_the_workload_runs_and_asks_for_nothing_while_it_is_queued():
     job_ = parent(bandwidthMeasurement={"logProfileRef": "nccl-bandwidth", "testType": "all_reduce"}, ranks=16)
-    answer = sync(job_, [], NOTHING_THERE)
+    assert kinds(sync(job_, [], NOTHING_THERE)) == ["TrainJob"]
+    assert kinds(sync(job_, [train_job()], {PODS: (), ListNodes(): ()})) == ["TrainJob"]
+    answer = sync(
+        job_,
+        [train_job()],
+        {JOBSET: jobset(), PODS: (pod("p", node="n1", startTime="2026-01-01T15:00:00Z"),), ListNodes(): ()},
+    )
     assert kinds(answer) == ["TrainJob", "BandwidthMeasurement"]
     measurement = answer.children[1]
     assert measurement["spec"] == {
@@ -122,7 +128,7 @@ def test_a_train_job_that_was_seen_and_is_gone_was_deleted():
 
 
 def test_a_cluster_that_cannot_be_read_changes_nothing():
-    answer = sync(parent(), [train_job()], {JOBSET: Unreadable("timeout"), PODS: ()})
+    answer = sync(parent(), [train_job()], {JOBSET: Unreadable("timeout"), PODS: (pod("p", node="n1"),)})
     assert kinds(answer) == ["TrainJob"]
     assert "conditions" not in answer.status
     assert answer.resync_after > 0

@@ -99,6 +99,24 @@ def test_a_measurement_that_has_not_been_reading_proves_no_stall():
 
 
 @pytest.mark.parametrize(
+    ("sampled", "expected"),
+    [
+        pytest.param("2026-01-01T12:11:20Z", "Failed", id="two intervals ago"),
+        pytest.param("2026-01-01T12:11:19Z", "InProgress", id="longer ago"),
+    ],
+)
+def test_a_stall_is_proved_by_a_look_of_the_last_two_intervals(sampled: str, expected: str):
+    steps = {"lastStepTimestamp": "2026-01-01T12:10:00Z", "avgStepTimeSec": 5, "logInterval": 2}
+    assert states(watched(700, **steps, lastSampleTime=sampled))[expected] == "True"
+
+
+def test_the_clock_of_a_workload_goes_on_when_its_pods_vanish():
+    started = {"workloadStartTime": "2026-01-01T12:00:00Z", "workloadPhase": "Running"}
+    answer = sync(parent(started), [train_job()], {JOBSET: jobset(), PODS: (), ListNodes(): ()}, seconds=3601)
+    assert reason(answer, "Failed") == "JobTimedOut"
+
+
+@pytest.mark.parametrize(
     ("timeout", "expected"),
     [
         pytest.param("13m", "WorkloadStalled", id="the stall came first"),
@@ -118,6 +136,15 @@ def test_of_a_stall_and_the_end_of_the_time_what_came_first_counts_whenever_it_i
 def test_a_workload_without_a_first_step_stalls_after_the_start_up_time():
     sampled = {"lastSampleTime": "2026-01-01T12:20:30Z"}
     assert reason(watched(1231, **sampled), "Failed") == "WorkloadStalled"
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(320, "InProgress"), (321, "Failed")], ids=["in time", "too late"])
+def test_a_run_says_how_long_its_first_step_may_take(seconds: int, expected: str):
+    start = {"workloadStartTime": "2026-01-01T12:00:00Z", "workloadPhase": "Running"}
+    job_ = parent(start, **STALL, startupStallTimeoutSeconds=300)
+    sampled = goodput(lastSampleTime="2026-01-01T12:05:10Z")
+    answer = sync(job_, [train_job(), sampled], {JOBSET: jobset(), PODS: RUNNING}, seconds=seconds)
+    assert states(answer)[expected] == "True"
 
 
 # Pods that ran to the end, while nobody says so

@@ -38,10 +38,23 @@ def test_a_failure_with_a_checkpoint_and_an_attempt_left_is_restarted_under_a_ne
     assert [child["kind"] for child in first.children] == ["GoodputMeasurement", "TrainJob"]
     restarting = parent(first.status, **CHECKPOINT)
     read = goodput(lastCheckpointStep=20, run={"workloadUID": f"uid-{ATTEMPT}", "finished": True})
-    dropped = sync(restarting, [train_job(), read], {})
-    assert [child["kind"] for child in dropped.children] == ["GoodputMeasurement"]
-    assert dropped.status["attempt"] == 1
-    assert "workloadRef" not in dropped.status
+    gone_on = sync(restarting, [train_job(), read], {})
+    assert gone_on.status["attempt"] == 1
+    assert "workloadRef" not in gone_on.status
+
+
+def test_a_failed_attempt_goes_only_once_the_api_has_what_was_found_out_about_it():
+    restarting = parent(failed_with(goodput(lastCheckpointStep=20)).status, **CHECKPOINT)
+    first = sync(restarting, [train_job(), finished(lastCheckpointStep=20)], {})
+    assert [child["kind"] for child in first.children] == ["GoodputMeasurement", "TrainJob"]
+    assert (len(first.status["failedAttempts"]), first.resync_after) == (1, 1)
+    later = f"{NAME}-w1"
+    free = {
+        GetObject("trainer.kubeflow.org/v1alpha1", "TrainJob", later, "default"): None,
+        GetObject("jobset.x-k8s.io/v1alpha2", "JobSet", later, "default"): None,
+    }
+    then = sync(parent(first.status, **CHECKPOINT), [train_job(), finished(lastCheckpointStep=20)], free)
+    assert ATTEMPT not in [child["metadata"]["name"] for child in then.children]
 
 
 def test_the_failed_attempt_stays_until_its_log_has_been_read_or_the_time_is_over():
@@ -92,15 +105,8 @@ def test_a_measurement_whose_creation_was_lost_is_asked_for_again_while_its_log_
     assert [child["kind"] for child in asked.children] == ["TrainJob", "GoodputMeasurement"]
 
 
-@pytest.mark.parametrize(
-    "pods",
-    [
-        pytest.param(RUNNING, id="while it runs"),
-        pytest.param((), id="before it runs"),
-    ],
-)
-def test_a_measurement_whose_creation_was_lost_is_asked_for_again(pods: Any):
-    answer = sync(parent(**CHECKPOINT), [train_job()], {JOBSET: jobset(), PODS: pods, ListNodes(): ()})
+def test_a_measurement_whose_creation_was_lost_is_asked_for_again():
+    answer = sync(parent(**CHECKPOINT), [train_job()], {JOBSET: jobset(), PODS: RUNNING, ListNodes(): ()})
     assert "GoodputMeasurement" in [child["kind"] for child in answer.children]
 
 

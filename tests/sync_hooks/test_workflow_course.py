@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from sync_hooks.api.names import iteration_name
-from sync_hooks.api.sync import GetObject, ListNodes, ListPods, ListSyncErrors, Result
+from sync_hooks.api.observed import NodeSpec
+from sync_hooks.api.sync import GetObject, ListNodes, ListPods, ListSyncErrors, Result, Unreadable
 from sync_hooks.planning.plan import PLAN_KEY
 from tests.support.hooks import NAMESPACE, STAMP, condition, live, manifest, pod
 from tests.sync_hooks.test_workflow import (
@@ -209,15 +210,46 @@ def test_results_that_somebody_changed_are_not_believed(stored_plan, tampered):
 # After it
 
 
-def test_a_run_that_failed_on_the_way_drops_the_jobs_that_run_once_the_api_has_the_verdict(stored_plan):
+def failed_halfway(stored_plan, world: dict[Any, Any], *jobs: dict[str, Any]) -> tuple[Result, Result]:
+    """The answers of a run whose plan was destroyed: the one that fails it, and the one after that."""
     broken = {**stored_plan, "binaryData": {PLAN_KEY: "bm9uZQ=="}}
-    settling = job("run-g1-i1", settled=False, drained=False)
-    children = [broken, job("run-g0-i1", **RUNNING), settling]
-    failed = sync(marked(stored_plan, launched="0-1"), children, {})
+    failed = sync(marked(stored_plan, launched="0-1"), [broken, *jobs], world)
+    return failed, sync(parent(status=failed.status), [broken, *jobs], world)
+
+
+def test_a_run_that_failed_on_the_way_drops_the_jobs_that_run_once_the_api_has_the_verdict(stored_plan):
+    running, settling = job("run-g0-i1", **RUNNING), job("run-g1-i1", settled=False, drained=False)
+    failed, after = failed_halfway(stored_plan, {JOB: live(running)}, running, settling)
     assert (true(failed), names(failed, "Job")) == ({"Failed": "PlanLost"}, ["run-g0-i1", "run-g1-i1"])
     assert failed.resync_after > 0
-    after = sync(parent(status=failed.status), children, {})
-    assert (names(after, "Job"), after.status) == (["run-g1-i1"], failed.status)
+    assert (names(after, "Job"), after.status, after.resync_after) == (["run-g1-i1"], failed.status, 0)
+
+
+@pytest.mark.parametrize(
+    ("found", "again"),
+    [
+        pytest.param(live(job("run-g0-i1", settled=False, drained=False)), 0, id="it has succeeded"),
+        pytest.param(live(job("run-g0-i1", conditions=[condition("Failed")], settled=False)), 0, id="it has failed"),
+        pytest.param(None, 0, id="it is gone"),
+        pytest.param(Unreadable("403 jobs is forbidden"), 10, id="it cannot be read"),
+    ],
+)
+def test_a_job_that_only_a_cache_shows_under_way_is_not_dropped(stored_plan, found, again):
+    _, after = failed_halfway(stored_plan, {JOB: found}, job("run-g0-i1", **RUNNING))
+    assert (names(after, "Job"), after.resync_after) == (["run-g0-i1"], again)
+
+
+def test_jobs_of_a_failed_run_are_dropped_some_at_a_time_and_those_that_are_going_are_not_asked_for(stored_plan):
+    jobs = [job(f"run-g{number}-i1", **RUNNING) for number in range(45)]
+    world = {GetObject(JOB.api_version, "Job", item["metadata"]["name"], NAMESPACE): live(item) for item in jobs}
+    _, first = failed_halfway(stored_plan, world, *jobs)
+    assert (len(names(first, "Job")), first.resync_after) == (25, 1)
+    kept = set(names(first, "Job"))
+    for item in jobs:
+        if item["metadata"]["name"] not in kept:
+            item["metadata"]["deletionTimestamp"] = STAMP
+    _, second = failed_halfway(stored_plan, world, *jobs)
+    assert (len(kept.intersection(names(second, "Job"))), second.resync_after) == (5, 1)
 
 
 def retained(stored_plan, seconds: float, annotation: str = "1h") -> Result:
@@ -236,6 +268,10 @@ def test_finished_jobs_go_after_the_retention_and_everything_else_stays(stored_p
     assert late.status == early.status
 
 
+def test_a_retention_of_no_time_lets_finished_jobs_go_at_once(stored_plan):
+    assert names(retained(stored_plan, 0, "0s"), "Job") == ["run-g1-i1"]
+
+
 @pytest.mark.parametrize("annotation", ["", "soon", "-1h"])
 def test_without_a_readable_retention_jobs_stay(stored_plan, annotation):
     answer = retained(stored_plan, 1e9, annotation)
@@ -252,3 +288,19 @@ def test_a_cluster_whose_nodes_come_late_is_planned_after_an_outage_too():
     answer = sync(parent(status=after.status), [], FOUR_NODES, seconds=7210)
     assert names(answer, "ConfigMap") == ["run-plan"]
     assert len(NODES) == msgspec.json.decode(msgspec.json.encode(answer.status))["coverage"]["targeted"]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "coverage"),
+    [
+        pytest.param((), None, id="there are no nodes"),
+        pytest.param(NODES, {"targeted": 4, "tested": 0, "excluded": 4, "inconclusive": 0}, id="none of them is fit"),
+    ],
+)
+def test_where_planning_fails_the_nodes_that_were_left_out_are_counted(nodes, coverage):
+    unfit = tuple(msgspec.structs.replace(node, spec=NodeSpec(unschedulable=True)) for node in nodes)
+    answer = sync(parent(), [], {ListNodes(max_age=0): unfit})
+    for seconds in (301, 332):
+        answer = sync(parent(status=answer.status), [], {ListNodes(max_age=0): unfit}, seconds=seconds)
+    assert list(true(answer)) == ["Failed"]
+    assert answer.status.get("coverage") == coverage

@@ -117,6 +117,7 @@ def test_the_end_is_final_whatever_the_caches_show_afterwards():
     done = workflow(conditions=[condition("Succeeded", reason="JobCompleted")], coverage=coverage)
     ended = sync(run(), [done], {})
     assert ended.status["verdict"] == "Passed"
+    assert [(event.type, event.reason) for event in ended.events] == [("Normal", "WorkflowSucceeded")]
     for children in ([], [workflow(conditions=[condition("InProgress")])], [done]):
         again = sync(run(status=ended.status), children, {}, seconds=60)
         assert again.status == ended.status

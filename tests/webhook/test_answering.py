@@ -179,3 +179,41 @@ def test_a_request_older_than_the_api_never_turns_the_status_back(status: dict[s
     assert answered["status"] == {"workflowRef": {"name": "run"}, "verdict": "Failed"}
     assert [child["kind"] for child in answered["children"]] == ["Workflow"]
     assert answered["resyncAfterSeconds"] == 0.5
+
+
+@pytest.mark.parametrize("kind", ["BandwidthMeasurement", "GoodputMeasurement"])
+def test_a_request_older_than_the_end_of_a_measurement_cannot_undo_it(kind: str):
+    spec = {"jobRef": {"apiGroup": "cre.nvidia.com", "kind": "Job", "name": "job"}, "logProfileRef": "profile"}
+    complete = {"jobUid": "uid-job", "conditions": [condition("Complete")]}
+    cluster = Cluster(manifest(kind, "m", version="8", spec=spec, status=complete))
+    older = manifest(kind, "m", spec=spec, status={"jobUid": "uid-job"})
+    _, answered = sync(older, cluster, controller=f"cre-{kind.lower()}s")
+    assert answered["status"] == complete
+
+
+# A Job whose TrainJob was made a moment ago; the request still has the status from before.
+JOB_SPEC = {"workload": {"trainJob": {"runtimeRef": {"name": "run-runtime"}}}, "timeout": "1h"}
+TRAINER = "trainer.kubeflow.org/v1alpha1"
+TRAIN_JOB = manifest("TrainJob", "job-w0", apiVersion=TRAINER)
+PENDING = {"conditions": [condition("InProgress", reason="WorkloadPending")], "attempt": 0, "workloadPhase": "Pending"}
+
+
+def test_a_request_older_than_the_api_still_writes_down_what_it_shows():
+    cluster = Cluster(manifest("Job", "job", version="8", spec=JOB_SPEC, status=PENDING))
+    _, answered = sync(manifest("Job", "job", spec=JOB_SPEC, status={}), cluster, TRAIN_JOB, controller="cre-jobs")
+    assert answered["status"]["workloadRef"]["name"] == "job-w0"
+    assert [child["kind"] for child in answered["children"]] == ["TrainJob"]
+
+
+def test_a_request_older_than_the_api_makes_nothing():
+    cluster = Cluster(manifest("Job", "job", version="8", spec=JOB_SPEC, status=PENDING))
+    _, answered = sync(manifest("Job", "job", spec=JOB_SPEC, status={}), cluster, controller="cre-jobs")
+    assert (answered["status"], answered["children"], answered["resyncAfterSeconds"]) == (PENDING, [], 0.5)
+
+
+def test_a_request_older_than_the_api_ends_nothing_and_tells_nothing():
+    cluster = Cluster(manifest("Job", "job", version="8", spec=JOB_SPEC, status=PENDING))
+    failed = {**TRAIN_JOB, "status": {"conditions": [condition("Failed")]}}
+    response, answered = sync(manifest("Job", "job", spec=JOB_SPEC), cluster, failed, controller="cre-jobs")
+    assert (answered["status"], answered["resyncAfterSeconds"]) == (PENDING, 0.5)
+    assert response.events == ()

@@ -193,10 +193,10 @@ class TestStarting:
             (
                 {
                     "childResources": [
-                        {"apiVersion": "v1", "resource": "configmaps", "updateStrategy": {"method": "InPlace"}}
+                        {"apiVersion": "v1", "resource": "configmaps", "updateStrategy": {"method": "Recreate"}}
                     ]
                 },
-                "InPlace is not supported",
+                "Recreate is not supported",
             ),
         ],
         ids=["selector", "version", "customize", "sync", "strategy"],

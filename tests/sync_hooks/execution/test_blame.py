@@ -186,6 +186,22 @@ def test_a_node_that_alone_misses_the_program_is_blamed():
     assert [node.name for node in judge(unstarted("n1", NO_PROGRAM), ended).nodes] == ["n1"]
 
 
+def test_a_launcher_that_runs_does_not_show_that_the_workers_have_their_program():
+    runs = [{"name": "node", "state": {"running": {"startedAt": "2026-01-01T12:00:00Z"}}}]
+    launcher = pod("l", node="n1", role="launcher", containerStatuses=runs)
+    assert judge(unstarted("n1", NO_PROGRAM), launcher).attribution == "None"
+
+
+def test_a_disruption_that_did_not_come_is_no_excuse():
+    called_off = condition("DisruptionTarget", "False", "PreemptionByScheduler")
+    assert [node.name for node in judge(failed_pod("a", "n2", conditions=[called_off])).nodes] == ["n2"]
+
+
+def test_a_worker_that_has_no_node_yet_names_none_as_stuck():
+    found = judge(pod("a", node="n1"), pod("b", phase="Pending"))
+    assert (found.attribution, found.nodes) == ("Group", ())
+
+
 LAUNCHERS_OWN = [
     pytest.param(failed_pod("l", "n1", 137, role="launcher", why="OOMKilled"), "OOMKilled", id="out of memory"),
     pytest.param(unstarted("n1", "no device", role="launcher"), "no device", id="not started"),

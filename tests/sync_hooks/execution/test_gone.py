@@ -77,6 +77,7 @@ def killed(seconds: int, since: int | None = None) -> Pod:
             (failed_pod("a", "n2"), killed(30, since=-2)), True, id="its pod was evicted before and took long"
         ),
         pytest.param((failed_pod("a", "n2", role="launcher"), killed(1)), False, id="the launcher had failed before"),
+        pytest.param((failed_pod("a", "n2", at=later(5)), killed(1), killed(9)), True, id="one of its pods was before"),
     ],
 )
 def test_a_cordon_explains_a_failure_unless_the_node_failed_by_itself(pods, taken):

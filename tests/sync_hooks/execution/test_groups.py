@@ -104,3 +104,15 @@ def test_progress_counts_every_group_once():
     jobs = {"run-g0-i1": FINAL, "run-g1-i1": BAD, "run-g2-i1": {"workloadPhase": "Running"}}
     counted = progress(plan(), 1, states(plan(), jobs, launched="0-2"))
     assert (counted.pending, counted.running, counted.succeeded, counted.failed) == (1, 1, 1, 1)
+
+
+def test_a_group_that_failed_is_counted_as_failed_and_one_that_passed_is_not():
+    jobs = {"run-g0-i1": FINAL, "run-g1-i1": FINAL, "run-g2-i1": FINAL, "run-g3-i1": BAD}
+    counted = progress(plan(), 1, states(plan(), jobs, launched="0-3"))
+    assert (counted.succeeded, counted.failed) == (3, 1)
+
+
+def test_a_group_whose_retry_is_not_seen_any_more_has_not_ended_with_the_job_before():
+    retrying = plan(retry_failed_groups=1)
+    group = states(retrying, {"run-g0-i1": BAD}, launched="0", retries={"0": 1})[0]
+    assert (group.missing, group.ended, group.occupies) == (True, False, True)

@@ -53,3 +53,11 @@ def test_a_container_that_cannot_start_is_named():
     state = {"waiting": {"reason": "ImagePullBackOff", "message": "no such image"}}
     found = under_way([pod("a", phase="Pending", containerStatuses=[{"name": "node", "state": state}])])
     assert (found.phase, found.message) == ("Running", "pod a, container node: ImagePullBackOff no such image")
+
+
+def test_a_workload_has_run_to_its_end_when_the_last_of_its_pods_has():
+    ends = ("2026-01-01T12:09:00Z", "2026-01-01T12:05:00Z")
+    states = [{"name": "node", "state": {"terminated": {"exitCode": 0, "finishedAt": at}}} for at in ends]
+    found = under_way([pod(state["state"]["terminated"]["finishedAt"], phase="Succeeded", containerStatuses=[state])
+                       for state in states])  # fmt: skip
+    assert (found.reason, found.ended) == ("CompletionPending", "2026-01-01T12:09:00Z")

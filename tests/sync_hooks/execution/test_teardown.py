@@ -54,6 +54,14 @@ def test_a_pod_on_a_dead_node_does_not_hold_a_namespace_for_ever():
     assert kinds(finalize([seen(DOMAIN)], PODS, 332, **late.status)) == []
 
 
+def test_the_pods_of_the_attempt_that_runs_are_waited_for_and_of_the_one_before():
+    for name in (f"{NAME}-w1", f"{NAME}-w0"):
+        alive = {ListPods(NAMESPACE, name, fresh=True): (pod("p", node="n1"),)}
+        assert kinds(finalize([seen(DOMAIN)], alive, attempt=1)) == ["ComputeDomain"]
+    other = {ListPods(NAMESPACE, f"{NAME}-w2", fresh=True): (pod("p", node="n1"),)}
+    assert kinds(finalize([seen(DOMAIN)], other, attempt=1)) == []
+
+
 def test_after_an_outage_the_train_job_still_goes_first():
     waiting = finalize([train_job(), seen(DOMAIN)], PODS)
     assert kinds(finalize([train_job(), seen(DOMAIN)], PODS, 7200, **waiting.status)) == ["ComputeDomain"]

@@ -42,7 +42,8 @@ READS = [
 
 @pytest.mark.parametrize(("hook", "parent", "children", "read"), READS)
 def test_a_read_that_fails_is_told_in_its_own_words_and_since_when(hook, parent, children, read: Read):
-    world = {test_job.JOBSET: test_job.jobset() if children else None} | {read: FORBIDDEN}
+    begun = {test_job.JOBSET: test_job.jobset(), test_job.PODS: (pod("p"),)}
+    world = (begun if children else {test_job.JOBSET: None}) | {read: FORBIDDEN}
     first = after(hook, parent, children, world)
     assert first.status["waiting"] == {"reason": "ReadFailing", "message": SAID, "since": STAMP}
     assert [child["kind"] for child in first.children] == [child["kind"] for child in children]

@@ -157,25 +157,6 @@ def test_a_job_that_is_gone_or_another_ends_the_measurement() -> None:
         assert "summary" not in running.status
 
 
-def test_an_older_request_cannot_undo_the_end() -> None:
-    running = world()
-    running.sync(20)
-    older = running.parent()
-    ended(running).sync(100)
-    final = dict(running.status)
-    running.logs = {}
-    answer = running.sync(400, parent=older)
-    assert (running.status, answer.resync_after) == (final, 0.5)
-
-
-def test_a_measurement_that_is_not_there_is_not_completed() -> None:
-    done = finished()
-    forged = done.parent()
-    forged["metadata"]["uid"] = "uid-invented"
-    result = done.sync(100, parent=forged)
-    assert result.status == {}
-
-
 def test_a_table_in_a_log_without_its_beginning_counts_with_a_note() -> None:
     late = finished(logs={POD: stamped(TABLE, start=100)})
     late.sync(200)

@@ -47,11 +47,31 @@ def test_the_interval_is_kept_up_to_two_minutes(given: str | None, seconds: floa
     assert running.sync(20).resync_after == seconds
 
 
-@pytest.mark.parametrize(("age", "seconds"), [(0, 15), (10, 15), (40, 20), (200, 60)])
-def test_a_young_measurement_looks_again_soon(age: int, seconds: float) -> None:
-    running = world(created=stamp(20 - age))
-    assert running.sync(20).resync_after == seconds
-    assert running.sync(20 + seconds - 1).resync_after == 1
+def test_an_end_that_the_job_tells_of_is_read_at_once() -> None:
+    running = world()
+    running.sync(20)
+    running.told = "uid-w0"
+    assert running.job is not None
+    running.job["status"] |= {"workloadPhase": "Succeeded", "workloadEndTime": stamp(25)}
+    running.pods = (pod(phase="Succeeded"),)
+    running.sync(30)
+    assert running.condition("Complete")["reason"] == "JobSucceeded"
+
+
+def test_an_end_that_is_told_before_the_job_shows_it_is_waited_for_without_reading() -> None:
+    running = world()
+    running.sync(20)
+    running.told, before = "uid-w0", dict(running.status)
+    assert running.sync(30).resync_after == 0.5
+    assert (running.status, {type(read) for read in running.seen}) == (before, {GetObject, GetLogProfile})
+
+
+def test_an_end_of_another_attempt_hurries_nobody() -> None:
+    running = world()
+    running.sync(20)
+    running.told = "uid-of-the-attempt-before"
+    assert running.sync(50).resync_after == 30
+    assert running.seen == []
 
 
 def test_a_stamp_from_the_future_does_not_stop_the_samples() -> None:

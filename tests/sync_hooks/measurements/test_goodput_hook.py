@@ -299,6 +299,16 @@ def failed_attempt(pods: tuple[int, ...], logs: dict[str, bytes]) -> World:
 LIFECYCLE = log([line for line in TRAINING if not line[1].startswith("step")])
 
 
+def test_a_failed_attempt_that_the_job_tells_of_is_read_at_once_so_that_the_next_one_can_begin() -> None:
+    running = world(MULTI, logs={FIRST: LIFECYCLE})
+    running.sync(200)
+    before = dict(running.status)
+    over = failed_attempt(pods=(0,), logs={FIRST: LIFECYCLE})
+    over.status, over.told = before, "uid-w0"
+    over.sync(205)
+    assert over.status["run"]["finished"] is True
+
+
 def test_a_checkpoint_counts_although_the_pod_that_printed_the_steps_went_with_the_failure() -> None:
     left = failed_attempt(pods=(0,), logs={FIRST: LIFECYCLE})
     left.sync(260)
@@ -327,17 +337,6 @@ def test_pods_of_a_failed_attempt_are_looked_for_past_every_snapshot() -> None:
     left = failed_attempt(pods=(0,), logs={FIRST: LIFECYCLE})
     left.sync(260)
     assert [read.fresh for read in left.seen if isinstance(read, ListPods)] == [True]
-
-
-def test_an_older_request_cannot_undo_the_end() -> None:
-    running = world()
-    running.sync(190)
-    older = running.parent()
-    ended(running).sync(260)
-    final = dict(running.status)
-    running.logs = {}
-    assert running.sync(400, parent=older).resync_after == 0.5
-    assert running.status == final
 
 
 def test_a_lost_status_write_changes_nothing_in_the_end() -> None:

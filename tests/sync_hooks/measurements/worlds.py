@@ -180,14 +180,14 @@ class World:
     status: dict[str, Any] = field(default_factory=dict)
     version: int = 1
     limit: int | None = None  # bytes of a page instead of 8 MiB
-    created: str = "2026-01-01T11:00:00Z"  # an hour before the beginning of time
+    told: str = ""  # UID of the TrainJob that the Job has seen end
     seen: list[Read] = field(default_factory=list)
 
     def parent(self) -> dict[str, Any]:
         """The measurement as the API holds it now."""
         ref = {"apiGroup": "cre.nvidia.com", "kind": "Job", "name": "job"}
         spec = {"jobRef": ref, "logProfileRef": DEFAULT_PROFILES[self.kind], **self.spec}
-        metadata = {"creationTimestamp": self.created}
+        metadata = {"annotations": {"cre.nvidia.com/workload-ended": self.told}} if self.told else {}
         version = str(self.version)
         return manifest(self.kind, "measurement", version=version, metadata=metadata, spec=spec, status=self.status)
 
