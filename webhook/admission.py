@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import Any
 
 import msgspec
-from flask import Flask, Response, request
+from flask import Flask
 from werkzeug.exceptions import HTTPException
 
 from sync_hooks.admission.admit import admit
@@ -21,13 +21,13 @@ from sync_hooks.admission.review import Response as Verdict
 from sync_hooks.admission.rules import known_kinds
 from sync_hooks.api.model import API_VERSION as OUR_VERSION
 from sync_hooks.api.model import GROUP
-from webhook.body import read_body
+from webhook.body import media_type, read_body
 from webhook.metrics import ADMISSION_REQUESTS, ADMISSION_SECONDS, series
+from webhook.response import JSON, JsonResponse
 
 API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
 OPERATIONS = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
-JSON = "application/json"
 
 _UID = re.compile(rb'"uid"\s*:\s*"([0-9A-Za-z-]{1,64})"')  # the API server writes the request's own before any other
 
@@ -78,11 +78,11 @@ def register(app: Flask) -> None:
 def _view(face: Face) -> Any:
     seconds = series(ADMISSION_SECONDS, face.value)
 
-    def view() -> Response:
+    def view() -> JsonResponse:
         start = perf_counter()
-        answered = answer(read_body(), request.mimetype, face)
+        answered = answer(read_body(), media_type(), face)
         seconds.observe(perf_counter() - start)
-        return Response(answered.body, status=answered.status, content_type=JSON)
+        return JsonResponse(answered.body, answered.status)
 
     return view
 

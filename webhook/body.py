@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from flask import request
+from flask import current_app, request
 from werkzeug.exceptions import RequestEntityTooLarge
 
 MOST_DRAINED_BYTES = 64 << 20  # of a body that is too large: a client that is still sending would not read the answer
 DRAIN_CHUNK_BYTES = 1 << 20
+
+
+def media_type() -> str:
+    """Return the body's media type in small letters, without parameters; werkzeug reads those too."""
+    content_type: str = request.environ.get("CONTENT_TYPE", "")
+    return content_type.partition(";")[0].strip().lower()
 
 
 def read_body() -> bytes:
@@ -14,17 +20,23 @@ def read_body() -> bytes:
 
     Raises RequestEntityTooLarge.
     """
-    length, most = request.content_length, request.max_content_length
-    if length is None or most is None or length > most:
-        return request.get_data(cache=False)
-    body: bytes = request.environ["wsgi.input"].read(length)
+    environ, most = request.environ, current_app.config["MAX_CONTENT_LENGTH"]
+    announced = environ.get("CONTENT_LENGTH", "")
+    if not announced:
+        return _chunked_body(most)
+    length = int(announced)  # gunicorn refuses what is no number
+    if length > most:
+        raise RequestEntityTooLarge
+    body: bytes = environ["wsgi.input"].read(length)
     return body
 
 
-def bound_chunked_body() -> None:
+def _chunked_body(most: int) -> bytes:
     """Refuse a body of unannounced length that reaches the limit: werkzeug would only cut it off there."""
-    if request.content_length is None and len(request.get_data()) >= (request.max_content_length or 0):
+    body = request.get_data(cache=False)
+    if len(body) >= most:
         raise RequestEntityTooLarge
+    return body
 
 
 def drain() -> None:

@@ -64,10 +64,16 @@ def ssl_context(config: Any, default_ssl_context_factory: Callable[[], ssl.SSLCo
 
 def post_worker_init(worker: Any) -> None:
     """Begin to serve health and to ask for requests, once the application is loaded."""
+    _settle(worker.cfg)
     gc.freeze()  # what is loaded now stays for ever: no collection needs to look at it again
     serve(_health, settings.health_port)
     _health.become_ready()
     signal.signal(signal.SIGTERM, _draining(worker))
+
+
+def _settle(config: Any) -> None:
+    """Put the settings where an attribute is looked for first: gunicorn asks for fifty a request, at 0.03 ms in all."""
+    vars(config).update({name: setting.get() for name, setting in config.settings.items()})
 
 
 def _draining(worker: Any) -> Callable[[int, FrameType | None], None]:

@@ -10,7 +10,7 @@ import logging
 from datetime import UTC, datetime
 from time import perf_counter
 
-from flask import Flask, Response, request
+from flask import Flask, request
 from werkzeug.exceptions import HTTPException
 
 from webhook.answering import HOOKS, HookResponse, Reader, answer
@@ -20,10 +20,10 @@ from webhook.body import read_body
 from webhook.events import EventPoster
 from webhook.metering import counted, note_answer, note_status
 from webhook.observer import Observer
+from webhook.response import JsonResponse
 from webhook.settings import Settings
 
 OWN_TROUBLE_RETRY_SECONDS = 10
-JSON = "application/json"
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ def register(app: Flask, settings: Settings) -> None:
     read, events, tokens = counted(Observer(api).read), EventPoster(api), TokenFile(settings.token_file)
 
     @app.post("/hooks/<controller>/<hook>")
-    def call(controller: str, hook: str) -> Response:
+    def call(controller: str, hook: str) -> JsonResponse:
         refused = _refusal(tokens, controller, hook)
         if refused is not None:
             note_answer(controller, refused.status)
@@ -71,8 +71,8 @@ def _answer(controller: str, hook: str, read: Reader, now: datetime) -> HookResp
         return HookResponse(429, b'{"error":{"message":"own trouble"}}', OWN_TROUBLE_RETRY_SECONDS)
 
 
-def _response(answered: HookResponse) -> Response:
-    response = Response(answered.body, status=answered.status, content_type=JSON)
+def _response(answered: HookResponse) -> JsonResponse:
+    response = JsonResponse(answered.body, answered.status)
     if answered.retry_after is not None:
         response.headers["Retry-After"] = str(answered.retry_after)
     return response

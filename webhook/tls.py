@@ -48,13 +48,19 @@ class BoundedSocket(ssl.SSLSocket):
         if not head and data.startswith(_HEAD_BEGINS) and data.endswith(_HEAD_ENDS):
             self._head = data
         else:
-            super().sendall(head + data, flags)
+            self._send_all(head + data, flags)
 
     def flush(self) -> None:
         """Send what is kept: an answer without a body ends with its head."""
         head, self._head = self._head, b""
         if head:
-            super().sendall(head)
+            self._send_all(head)
+
+    def _send_all(self, data: bytes, flags: int = 0) -> None:
+        """Send in one piece, as nearly every answer can be; `sendall` makes views of it first."""
+        sent = self.send(data, flags)
+        if sent < len(data):
+            super().sendall(data[sent:], flags)
 
     def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:
         """Receive, within what is left of the request's time. Raises ConnectionResetError when it is over."""

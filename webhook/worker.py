@@ -14,8 +14,9 @@ import socket
 from functools import partial
 from time import monotonic
 
-from gunicorn.workers.gthread import TConn, ThreadWorker  # type: ignore[import-untyped]
+from gunicorn.workers.gthread import ThreadWorker  # type: ignore[import-untyped]
 
+from webhook.connection import Connection
 from webhook.tls import BoundedSocket
 
 SILENCE_SECONDS = 10.0  # from connecting to the first byte
@@ -36,19 +37,19 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
                 raise
             return
         self.nr_conns += 1
-        connection = TConn(self.cfg, connected, address, listener.getsockname())  # makes it non-blocking
+        connection = Connection(self.cfg, connected, address, listener.getsockname())  # makes it non-blocking
         connection.timeout = monotonic() + SILENCE_SECONDS
         self.pending_conns.append(connection)
         self.poller.register(connected, selectors.EVENT_READ, partial(self.on_pending_socket_readable, connection))
 
-    def handle(self, connection: TConn) -> object:
+    def handle(self, connection: Connection) -> object:
         """Answer a request and those that follow it at once; returns what gunicorn asks for, True to be kept."""
         kept = self._answer(connection)
         while kept is True and self._more(connection):
             kept = self._answer(connection)
         return kept
 
-    def _answer(self, connection: TConn) -> object:
+    def _answer(self, connection: Connection) -> object:
         kept = super().handle(connection)
         try:
             if isinstance(connection.sock, BoundedSocket):  # plain where the handshake failed
@@ -57,7 +58,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
             return False
         return kept
 
-    def _more(self, connection: TConn) -> bool:
+    def _more(self, connection: Connection) -> bool:
         """Tell whether the next request has begun to come, in time and while this thread is not needed elsewhere."""
         if not self.alive or self.nr_conns > self.cfg.threads:
             return False

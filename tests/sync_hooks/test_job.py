@@ -82,27 +82,6 @@ def test_a_name_is_used_only_after_a_live_read_finds_neither_train_job_nor_jobse
     assert set(reads(job.sync(request(parent()), {}, NOW))) == {TRAIN_JOB, JOBSET}
 
 
-def test_a_measurement_is_made_when_the_workload_runs_and_asks_for_nothing_while_it_is_queued():
-    job_ = parent(bandwidthMeasurement={"logProfileRef": "nccl-bandwidth", "testType": "all_reduce"}, ranks=16)
-    assert kinds(sync(job_, [], NOTHING_THERE)) == ["TrainJob"]
-    assert kinds(sync(job_, [train_job()], {PODS: (), ListNodes(): ()})) == ["TrainJob"]
-    answer = sync(
-        job_,
-        [train_job()],
-        {JOBSET: jobset(), PODS: (pod("p", node="n1", startTime="2026-01-01T15:00:00Z"),), ListNodes(): ()},
-    )
-    assert kinds(answer) == ["TrainJob", "BandwidthMeasurement"]
-    measurement = answer.children[1]
-    assert measurement["spec"] == {
-        "jobRef": {"apiGroup": "cre.nvidia.com", "kind": "Job", "name": NAME},
-        "logProfileRef": "nccl-bandwidth",
-        "testType": "all_reduce",
-        "ranks": 16,
-    }
-    [owner] = measurement["metadata"]["ownerReferences"]
-    assert (owner["kind"], owner.get("controller")) == ("Workflow", None)
-
-
 def test_a_jobset_left_behind_is_waited_for_and_then_given_up():
     observed = NOTHING_THERE | {JOBSET: jobset("uid-earlier")}
     first = sync(parent(), [], observed)

@@ -177,9 +177,20 @@ def test_another_content_type_is_415(client: FlaskClient, path: str, content_typ
 
 
 @PATHS
-def test_a_charset_does_no_harm(client: FlaskClient, path: str) -> None:
-    answer = client.post(path, data=body(), content_type="application/json; charset=utf-8")
+@pytest.mark.parametrize("content_type", ["application/json; charset=utf-8", "Application/JSON ;charset=utf-8"])
+def test_a_charset_and_large_letters_do_no_harm(client: FlaskClient, path: str, content_type: str) -> None:
+    answer = client.post(path, data=body(), content_type=content_type)
     assert answer.status_code == 200
+    assert answer.headers.to_wsgi_list() == [
+        ("Content-Type", "application/json"),
+        ("Content-Length", str(len(answer.data))),
+    ]
+
+
+@PATHS
+@pytest.mark.parametrize("host", ["", "any-name:1", "not a name/", "[::"])
+def test_a_route_is_found_whatever_the_host_is_called(client: FlaskClient, path: str, host: str) -> None:
+    assert client.post(path, json=envelope(manifest("WorkloadRun", {})), headers={"Host": host}).status_code == 200
 
 
 def padded(megabytes: int) -> bytes:
@@ -198,7 +209,8 @@ def test_seven_megabytes_are_read_and_nine_are_not(client: FlaskClient, path: st
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "status"), [("GET", "/mutate", 405), ("POST", "/", 404), ("GET", "/a", 404)]
+    ("method", "path", "status"),
+    [("GET", "/mutate", 405), ("POST", "/", 404), ("GET", "/a", 404), ("POST", "/mutate/", 404)],
 )
 def test_other_calls_get_an_error_in_json(client: FlaskClient, method: str, path: str, status: int) -> None:
     answer = client.open(path, method=method)

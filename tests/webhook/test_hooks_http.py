@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -17,6 +18,10 @@ from tests.webhook.hooks_client import TOKEN, client_of_hooks
 def client(tmp_path: Path) -> FlaskClient:
     """A client of hooks whose API server does not answer."""
     return client_of_hooks(tmp_path)
+
+
+CHUNKED = {"CONTENT_LENGTH": "", "HTTP_TRANSFER_ENCODING": "chunked", "wsgi.input_terminated": True}
+"""What a server tells of a body whose length was not announced."""
 
 
 def body() -> bytes:
@@ -60,6 +65,32 @@ def test_a_sync_is_timed_and_its_reads_are_counted(client: FlaskClient) -> None:
     path, headers = "/hooks/cre-workloadruns/sync", {"Authorization": f"Bearer {TOKEN}"}
     assert client.post(path, data=body(), headers=headers).status_code in (200, 429)
     assert seen() == (reads + 1, syncs + 1)
+
+
+@pytest.mark.parametrize("path", ["/hooks//cre-jobs/sync", "/hooks/cre-jobs//sync", "/hooks/cre-jobs/sync/"])
+def test_no_call_is_led_to_another_path(client: FlaskClient, path: str) -> None:
+    response = client.post(path, data=body(), headers={"Authorization": f"Bearer {TOKEN}"})
+    assert response.status_code == 404
+    assert "Location" not in response.headers
+
+
+def test_a_strangers_body_is_not_read(client: FlaskClient) -> None:
+    sent = io.BytesIO(body())
+    assert client.post("/hooks/cre-jobs/sync", input_stream=sent, environ_overrides=CHUNKED).status_code == 401
+    assert sent.tell() == 0
+
+
+def test_a_body_of_unannounced_length_is_bounded(client: FlaskClient) -> None:
+    client.application.config["MAX_CONTENT_LENGTH"] = len(body())
+    before = answers("cre-jobs", 413)
+    response = client.post(
+        "/hooks/cre-jobs/sync",
+        input_stream=io.BytesIO(body()),
+        headers={"Authorization": f"Bearer {TOKEN}"},
+        environ_overrides=CHUNKED,
+    )
+    assert response.status_code == 413
+    assert answers("cre-jobs", 413) == before + 1
 
 
 def test_a_body_that_is_too_large_is_counted_too(client: FlaskClient) -> None:

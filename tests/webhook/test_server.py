@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from certs.authority import issue
+from tests.sync_hooks.admission.cases import manifest
 from tests.webhook.serving import BAD, GOOD, NAMES, ROOT, Server, review, start, stop
 from webhook.tls import REQUEST_SECONDS
 
@@ -66,6 +67,17 @@ def test_requests_that_are_sent_at_once_are_answered_one_by_one(server: Server) 
         while seen.count(b'"allowed":true') < 3:
             seen += (received := sock.recv(1 << 16))
             assert received
+
+
+def test_heads_that_came_before_are_read_with_their_own_lengths_and_paths(server: Server) -> None:
+    connection = server.connect()
+    for number in (1, 200, 3, 200):
+        bad = review(manifest("WorkloadRun", {"image": "", "framework": {"exec": {"command": number * ["true"]}}}))
+        for path, body in (("/validate", review(GOOD)), ("/mutate", bad), ("/validate", bad)):
+            connection.request("POST", path, body, {"Content-Type": "application/json"})
+            answer = json.loads(connection.getresponse().read())["response"]
+            assert (answer["uid"], answer["allowed"]) == ("705ab4f5", body != bad)
+    connection.close()
 
 
 def test_health_readiness_and_metrics_have_a_port_of_their_own(server: Server) -> None:

@@ -19,6 +19,7 @@ from tests.sync_hooks.test_job import (
     NOTHING_THERE,
     PODS,
     jobset,
+    kinds,
     parent,
     sync,
     train_job,
@@ -43,6 +44,27 @@ def made(job_: dict[str, Any]) -> dict[str, Any]:
 
 def measurements(answer: Any) -> list[dict[str, Any]]:
     return [child for child in answer.children if child["kind"] == "BandwidthMeasurement"]
+
+
+def test_a_measurement_is_made_when_the_workload_runs_and_asks_for_nothing_while_it_is_queued() -> None:
+    job_ = parent(bandwidthMeasurement={**BANDWIDTH, "testType": "all_reduce"}, ranks=16)
+    assert kinds(sync(job_, [], NOTHING_THERE)) == ["TrainJob"]
+    assert kinds(sync(job_, [train_job()], {PODS: (), ListNodes(): ()})) == ["TrainJob"]
+    answer = sync(
+        job_,
+        [train_job()],
+        {JOBSET: jobset(), PODS: (pod("p", node="n1", startTime="2026-01-01T15:00:00Z"),), ListNodes(): ()},
+    )
+    assert kinds(answer) == ["TrainJob", "BandwidthMeasurement"]
+    measurement = answer.children[1]
+    assert measurement["spec"] == {
+        "jobRef": {"apiGroup": "cre.nvidia.com", "kind": "Job", "name": NAME},
+        "logProfileRef": "nccl-bandwidth",
+        "testType": "all_reduce",
+        "ranks": 16,
+    }
+    [owner] = measurement["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner.get("controller")) == ("Workflow", None)
 
 
 def test_while_the_workload_runs_nothing_of_a_measurement_is_changed() -> None:
