@@ -146,7 +146,7 @@ def manage(
             continue
         known = by_type.get(type_, {})
         if any((kind.api_version, kind.kind) == type_ for kind in in_place):
-            problems += _update(api, known, wanted[type_])
+            problems += _update(api, parent, known, wanted[type_])
         missing = [child for name, child in wanted[type_].items() if name not in known]
         problems += _create(api, parent, order(missing))
     if problems:
@@ -172,13 +172,13 @@ def _delete_undesired(api: Api, known: Mapping[str, Entry], wanted: Mapping[str,
     return problems
 
 
-def _update(api: Api, known: Mapping[str, Entry], wanted: Mapping[str, Object]) -> list[str]:
+def _update(api: Api, parent: Entry, known: Mapping[str, Entry], wanted: Mapping[str, Object]) -> list[str]:
     problems = []
     for name, child in known.items():
         if name not in wanted or child.deleting:
             continue
         try:
-            changed = updated(child.obj, wanted[name])
+            changed = updated(child.obj, _completed(parent, wanted[name]))
             if changed != child.obj:
                 api.update(changed)
         except (NotFound, Conflict):
@@ -200,13 +200,19 @@ def _create(api: Api, parent: Entry, missing: Iterable[Object]) -> list[str]:
     return problems
 
 
-def _to_create(parent: Entry, child: Object) -> Object:
-    """Complete a child: namespace, label, the annotation that repeats it, and the parent behind its own owners."""
+def _completed(parent: Entry, child: Object) -> Object:
+    """Put a child into its parent's namespace, with the label that makes it its child."""
     fields = dict(child.get("metadata") or {})
     if not fields.get("namespace") and parent.namespace:
         fields["namespace"] = parent.namespace
     fields["labels"] = {CONTROLLER_UID: parent.uid, **(fields.get("labels") or {})}
-    child = {**child, "metadata": fields}
+    return {**child, "metadata": fields}
+
+
+def _to_create(parent: Entry, child: Object) -> Object:
+    """Complete a child: the annotation that repeats it, and the parent behind its own owners."""
+    child = _completed(parent, child)
+    fields = child["metadata"]
     annotations = {**(fields.get("annotations") or {}), LAST_APPLIED: encode_sorted(child).decode()}
     owners = [*(fields.get("ownerReferences") or ()), owned_by(parent)]
     return with_metadata(child, annotations=annotations, ownerReferences=owners)

@@ -52,12 +52,13 @@ def controller(
     *,
     finalize: bool = False,
     parent_fields: Object | None = None,
+    method: str = "OnDelete",
     **spec: Any,
 ) -> Object:
     webhook = {"version": "v2", "webhook": {"url": f"http://127.0.0.1:18000/{name}/sync", "timeout": "60s"}}
     hooks = {"sync": webhook, **({"finalize": webhook} if finalize else {})}
     rules = [
-        {"apiVersion": version, "resource": resource, "updateStrategy": {"method": "OnDelete"}}
+        {"apiVersion": version, "resource": resource, "updateStrategy": {"method": method}}
         for version, resource in children
     ]
     return {

@@ -56,7 +56,7 @@ class TestChildren:
         assert config_maps(cluster)["a"].owners == (cluster_uid, run.uid)
         assert config_maps(cluster)["a"].controller == run.uid
 
-    def test_what_exists_is_never_updated(self) -> None:
+    def test_what_exists_is_never_updated_under_on_delete(self) -> None:
         def hook(request: Object) -> Object:
             return {"children": [config_map("a", {"calls": str(len(hooks.requests))})], "resyncAfterSeconds": 5}
 
@@ -65,6 +65,21 @@ class TestChildren:
         assert len(hooks.requests) > 3
         assert config_maps(cluster)["a"].obj["data"] == {"calls": "1"}
         assert writes(cluster, "update", KEY) == 0
+
+    def test_what_exists_becomes_what_is_wanted_in_place_and_is_written_only_when_it_differs(self) -> None:
+        def hook(request: Object) -> Object:
+            return {"children": [config_map("a", {"half": str(len(hooks.requests) // 2)})], "resyncAfterSeconds": 5}
+
+        hooks = Hooks({"c": hook})
+        cluster = started(hooks, definition=controller("c", RUNS, CONFIG_MAPS, method="InPlace"), run=42)
+        child, half = config_maps(cluster)["a"], len(hooks.requests) // 2
+        assert child.obj["data"] == {"half": str(half)}
+        assert child.controller == run_of(cluster).uid
+        assert writes(cluster, "update", KEY) == half
+
+    def test_a_stub_in_place_takes_away_what_was_applied(self) -> None:
+        cluster = started(maker("a"), definition=controller("c", RUNS, CONFIG_MAPS, method="InPlace"))
+        assert "data" not in config_maps(cluster)["a"].obj
 
     def test_a_stub_keeps_a_child(self) -> None:
         cluster = started(maker("a", resyncAfterSeconds=5), run=30)
