@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
+from cli.simulator.director import BREAKS_OFF
 from cli.simulator.faults import Faults
 from cli.simulator.scenario import Rule
+from tests.properties.fates import LOSE_PODS
 from tests.properties.plays import BREAKS, RUN, Action, Play, training_log
 
 NODES = tuple(f"gpu-{index:04d}" for index in range(5))
@@ -82,9 +84,35 @@ def measured(play: Play) -> Play:
 
 training = st.builds(trained, plain, st.none() | st.integers(0, 2), st.none() | st.just(3))
 plays = st.one_of(plain, plain, training).map(measured)
-broken_off = rules.filter(lambda rule: rule.outcome in ("Failed", "Evicted", "Hang"))
-restarting = st.builds(restarted, plain, st.integers(1, 2), st.none() | st.just(3), broken_off).map(measured)
-"""Runs that go on from a checkpoint, as `trained` runs do by chance."""
+
+
+def readable(play: Play) -> Play:
+    """Let the pod that prints the checkpoints be the one that fails, and be no end of the time near."""
+    rules = tuple(replace(rule, nodes=frozenset()) if rule.outcome in LOSE_PODS else rule for rule in play.rules)
+    return replace(play, rules=rules, timeout="40m" if play.stall else play.timeout)
+
+
+def lasting(play: Play, restarts: int, stall: int | None, ending: Rule) -> Play:
+    """Make it a run whose first attempt comes to its end on named nodes, long after its checkpoint."""
+    others = readable(trained(play, restarts, stall))
+    ending = replace(ending, iteration=None, attempt=0, log=training_log(saved=30, every=1))
+    return replace(others, rules=(ending, *others.rules), iterations=1, retries=0, timeout="40m")
+
+
+stalls = st.none() | st.just(3)
+broken_off = rules.filter(lambda rule: rule.outcome in BREAKS_OFF)
+late = st.builds(
+    Rule,
+    outcome=st.sampled_from(LOSE_PODS),
+    nodes=st.frozensets(st.sampled_from(NODES), min_size=1, max_size=2),
+    after=st.sampled_from((900.0, 1200.0)),
+    exit_code=st.sampled_from((1, 137)),
+)
+anyhow = st.builds(restarted, plain, st.integers(1, 2), stalls, broken_off).map(measured)
+restarting = st.one_of(
+    anyhow, anyhow.map(readable), st.builds(lasting, plain, st.integers(1, 2), stalls, late).map(measured)
+)
+"""Runs that go on from a checkpoint, as `trained` runs do by chance: as they come, and so that it must be found."""
 
 kinds = st.sampled_from((
     "Job", "TrainJob", "Job", "TrainJob", "JobSet", "Pod", "Workflow", "ConfigMap", "TrainingRuntime",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -54,10 +55,10 @@ API_VERSIONS = {kind: api_version for api_version, kind in OURS if api_version !
 
 
 @cache
-def training_log(saved: int) -> tuple[str, ...]:
-    """Write what a training prints that saves one checkpoint, after step ``saved``: ten lines of ten steps each."""
+def training_log(saved: int, every: int = 10) -> tuple[str, ...]:
+    """Write what a training of 100 steps prints that saves one checkpoint, after step ``saved``."""
     lines = ["using world size: 16, data-parallel size: 2, context-parallel size: 1"]
-    for step in range(10, 101, 10):
+    for step in range(every, 101, every):
         figures = "elapsed time per iteration (ms): 900.0 | throughput per GPU (TFLOP/s/GPU): 600.0 |"
         lines.append(f" iteration {step:>8}/     100 | {figures}")
         if step == saved:
@@ -134,11 +135,18 @@ class Play:
         }  # fmt: skip
 
 
-class Performance:
-    """A play on a simulated cluster. ``watch`` is told of every change, before the play begins."""
+Hear = Callable[["Performance", Object, bytes], None]
+"""Is told of every answer of a hook, with its request, before anything is done about it."""
 
-    def __init__(self, play: Play, watch: Callable[[Performance, Any], None] | None = None) -> None:
+
+class Performance:
+    """A play on a simulated cluster. ``watch`` is told of every change, ``hear`` of every answer."""
+
+    def __init__(
+        self, play: Play, watch: Callable[[Performance, Any], None] | None = None, hear: Hear | None = None
+    ) -> None:
         self.play = play
+        self._hear = hear
         self.requests: list[tuple[str, str, bytes]] = []
         """What the hooks were asked: controller, hook, body."""
         self.foreign: dict[str, Entry] = {}
@@ -183,6 +191,8 @@ class Performance:
                 assert answered.parent is not None
                 context.record(event_object(answered.parent, event, now))
             assert answered.status in (200, 429), (controller, answered)
+            if self._hear is not None and answered.status == 200:
+                self._hear(self, json.loads(body), answered.body)
             return HookResponse(answered.status, answered.body, answered.retry_after)
 
         return call

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from cli.simulator.faults import Faults
 from tests.properties.drawing import clocks, interferences, neighbours, plays, to_nodes_and_pods, transient
+from tests.properties.drops import check_drops
 from tests.properties.laws import Laws, check_end, check_replay, check_rest, ended
 from tests.properties.plays import Action, Performance, Play
 
@@ -25,7 +26,7 @@ def test_every_run_ends_with_a_whole_verdict_whatever_happens(
 ) -> None:
     play = replace(play, actions=tuple(actions), faults=faults, clock_steps=steps, unpinned=unpinned)
     laws = Laws()
-    performance = Performance(play, laws.watch).run()
+    performance = Performance(play, laws.watch, check_drops).run()
     check_end(performance, laws)
     check_rest(performance)
     if ended(performance):
@@ -39,6 +40,6 @@ def test_runs_that_share_nodes_take_turns_and_each_ends_or_says_what_it_waits_fo
 ) -> None:
     play = replace(play, neighbours=others, actions=tuple(actions), faults=faults, unpinned=unpinned)
     laws = Laws()
-    performance = Performance(play, laws.watch).run(most_calls=20_000 * (1 + len(others)))
+    performance = Performance(play, laws.watch, check_drops).run(most_calls=20_000 * (1 + len(others)))
     check_end(performance, laws)
     check_rest(performance)

@@ -93,6 +93,12 @@ def test_steps_that_stop_coming_are_a_stall():
     assert reason(late, "Failed") == "WorkloadStalled"
 
 
+@pytest.mark.parametrize(("seconds", "expected"), [(650, "InProgress"), (651, "Failed")], ids=["in time", "too late"])
+def test_a_stall_is_longer_than_the_steps_that_may_be_late_and_two_looks(seconds: int, expected: str):
+    steps = {"lastStepTimestamp": "2026-01-01T12:10:00Z", "avgStepTimeSec": 5, "logInterval": 2}
+    assert states(watched(seconds, **steps, lastSampleTime="2026-01-01T12:10:45Z"))[expected] == "True"
+
+
 def test_a_measurement_that_has_not_been_reading_proves_no_stall():
     steps = {"lastStepTimestamp": "2026-01-01T12:10:00Z", "avgStepTimeSec": 5}
     assert states(watched(3000, **steps, lastSampleTime="2026-01-01T12:10:05Z"))["InProgress"] == "True"

@@ -11,6 +11,7 @@ from sync_hooks.api.names import iteration_name
 from sync_hooks.api.observed import NodeSpec
 from sync_hooks.api.sync import GetObject, ListNodes, ListPods, ListSyncErrors, Result, Unreadable
 from sync_hooks.planning.plan import PLAN_KEY
+from sync_hooks.report.iteration import RESULT_KEY, GroupResult, IterationResult, compress
 from tests.support.hooks import NAMESPACE, STAMP, condition, live, manifest, pod
 from tests.sync_hooks.test_workflow import (
     FOUR_NODES,
@@ -135,6 +136,8 @@ def test_where_jobs_cannot_be_made_launching_stops_and_those_that_run_are_judged
     assert "Failed" not in true(answer)
     later = sync(parent(status=answer.status), [*once, job("run-g0-i1", **RUNNING)], {}, seconds=3600)
     assert (names(later, "Job"), true(later)) == (["run-g0-i1"], {"InProgress": "JobRunning"})
+    shown = next(item["message"] for item in later.status["conditions"] if item["status"] == "True")
+    assert shown == "1 of 2 groups done"
     ended, _ = to_the_end(parent(status=later.status), [*once, job("run-g0-i1")])
     assert true(ended) == {"Failed": "IterationsFailed"}
     message = next(item["message"] for item in ended.status["conditions"] if item["type"] == "Failed")
@@ -179,6 +182,14 @@ def test_a_drained_group_is_no_failure_of_the_run_but_makes_it_incomplete(stored
     assert answer.status["excludedNodes"] == [{"name": "n1", "reason": "cordoned while the run was under way"}]
 
 
+def test_the_end_asks_for_no_other_look(stored_plan):
+    known = marked(stored_plan, launched="0-1")
+    answer, children = to_the_end(known, [stored_plan, runtime(stored_plan), job("run-g0-i1"), job("run-g1-i1")])
+    before = {key: value for key, value in answer.status.items() if key not in ("conditions", "completionTime")}
+    ending = sync(parent(status=before), children, {})
+    assert (true(ending), ending.resync_after) == ({"Succeeded": "JobCompleted"}, 0)
+
+
 def test_an_iterations_summary_says_when_it_ran(stored_plan):
     times = {"workloadStartTime": "2026-01-01T12:01:00Z", "workloadEndTime": "2026-01-01T12:09:00Z"}
     known = marked(stored_plan, launched="0-1")
@@ -204,6 +215,22 @@ def test_results_that_somebody_changed_are_not_believed(stored_plan, tampered):
     name = iteration_name("run", 1) if tampered == "result" else "succeeded-nodes-uid-run"
     changed = [{**child, "binaryData": {}} if child["metadata"]["name"] == name else child for child in children]
     answer, _ = to_the_end(known, changed)
+    assert true(answer) == {"Failed": "ResultLost"}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(IterationResult(2, (GroupResult(group=0), GroupResult(group=1))), id="another iteration's"),
+        pytest.param(IterationResult(1, (GroupResult(group=0),)), id="a group is missing"),
+    ],
+)
+def test_a_result_that_is_not_the_iterations_own_is_not_believed(stored_plan, other):
+    known = marked(stored_plan, launched="0-1")
+    start = [stored_plan, runtime(stored_plan), job("run-g0-i1"), job("run-g1-i1")]
+    asked = sync(known, start, {})
+    result = next(child for child in asked.children if child["metadata"]["name"] == iteration_name("run", 1))
+    answer = sync(known, [*start, {**result, "binaryData": {RESULT_KEY: compress(other)}}], {})
     assert true(answer) == {"Failed": "ResultLost"}
 
 

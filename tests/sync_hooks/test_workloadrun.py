@@ -36,6 +36,7 @@ def test_a_run_makes_its_workflow_with_the_admitted_spec():
     answer = sync(run(), [], {})
     [made] = answer.children
     assert made["spec"] == {**SPEC, "orchestration": {"timeoutPerJob": "24h"}}
+    assert "annotations" not in made["metadata"]
     assert "workflowRef" not in answer.status  # it comes from a Workflow that is seen
 
 

@@ -192,6 +192,30 @@ def test_a_launcher_that_runs_does_not_show_that_the_workers_have_their_program(
     assert judge(unstarted("n1", NO_PROGRAM), launcher).attribution == "None"
 
 
+def test_a_worker_that_has_not_started_while_the_others_run_names_its_node():
+    found = judge(pod("a", node="n1"), pod("b", node="n2", phase="Pending"), pod("c", node="n3"))
+    assert [(node.name, node.message) for node in found.nodes] == [("n2", "pod b on node n2 has not started")]
+
+
+def test_where_no_worker_has_started_the_group_is_blamed_and_one_is_named():
+    found = judge(*(pod(f"p-{node}", node=node, phase="Pending") for node in NODES))
+    assert (found.attribution, found.nodes) == ("Group", ())
+    assert found.message.endswith("pod p-n1 on node n1 has not started")
+
+
+@pytest.mark.parametrize(("second", "attribution"), [(3, "Group"), (4, "Node")], ids=["at once", "one after another"])
+def test_workers_that_all_end_alike_within_three_seconds_are_not_told_apart(second: int, attribution: str):
+    ends = ("2026-01-01T12:00:00Z", "2026-01-01T12:00:01Z", f"2026-01-01T12:00:0{second}Z")
+    found = judge(*(failed_pod(node, node, at=at) for node, at in zip(NODES, ends, strict=True)))
+    assert found.attribution == attribution
+
+
+def test_a_container_of_which_nobody_knows_when_it_ended_is_ordered_all_the_same():
+    ended = {"name": "node", "state": {"terminated": {"exitCode": 1, "finishedAt": None}}}
+    unknown = pod("a", node="n1", phase="Failed", containerStatuses=[ended])
+    assert [node.name for node in judge(failed_pod("b", "n2"), unknown).nodes] == ["n1"]
+
+
 def test_a_disruption_that_did_not_come_is_no_excuse():
     called_off = condition("DisruptionTarget", "False", "PreemptionByScheduler")
     assert [node.name for node in judge(failed_pod("a", "n2", conditions=[called_off])).nodes] == ["n2"]

@@ -50,6 +50,16 @@ def test_a_run_that_is_about_cordoned_nodes_does_not_mind_a_cordon():
     assert gone_nodes(spec({"operator": "Exists"}), {"n1": cordoned("n1")})  # MPI pods tolerate everything
 
 
+@pytest.mark.parametrize(
+    "patch",
+    [{}, {"trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [{"name": "node", "template": {}}]}}}}],
+    ids=["says nothing of pods", "says nothing of a job"],
+)
+def test_a_patch_that_says_nothing_of_pods_tolerates_nothing(patch: dict[str, Any]):
+    job = JobSpec.model_validate({"workload": {"trainJob": {"runtimePatches": [patch]}}})
+    assert gone_nodes(job, {"n1": cordoned("n1")})
+
+
 GONE = gone_nodes(spec(), {"n1": cordoned("n1")})
 
 

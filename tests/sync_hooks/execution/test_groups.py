@@ -112,6 +112,16 @@ def test_a_group_that_failed_is_counted_as_failed_and_one_that_passed_is_not():
     assert (counted.succeeded, counted.failed) == (3, 1)
 
 
+def test_a_group_whose_workload_waits_is_pending():
+    jobs = {"run-g0-i1": {"workloadPhase": "Pending"}, "run-g1-i1": {"workloadPhase": "Running"}, "run-g2-i1": {}}
+    counted = progress(plan(), 1, states(plan(), jobs, launched="0-2"))
+    assert (counted.pending, counted.running) == (3, 1)
+
+
+def test_a_job_that_is_there_is_not_made_again_although_the_status_has_not_noted_it():
+    assert to_launch(plan(), states(plan(), {"run-g0-i1": FINAL}), 100) == ((1, 0), (2, 0), (3, 0))
+
+
 def test_a_group_whose_retry_is_not_seen_any_more_has_not_ended_with_the_job_before():
     retrying = plan(retry_failed_groups=1)
     group = states(retrying, {"run-g0-i1": BAD}, launched="0", retries={"0": 1})[0]

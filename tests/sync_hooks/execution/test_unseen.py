@@ -77,6 +77,10 @@ def test_it_is_given_up_after_a_second_look_unless_it_may_be_there(found, reason
         assert answer.reason == LATE.reason
 
 
+def test_the_second_look_is_one():
+    assert look_for(request(PARENT), LATE, CHILD, {}, NOW + timedelta(seconds=5)) == Reads((JOB, ERRORS))
+
+
 def test_one_of_somebody_else_is_given_up_as_soon_as_it_is_seen():
     answer = looked(WAITING, 31, live(CHILD))
     assert isinstance(answer, GivenUp)
