@@ -114,7 +114,7 @@ def _read_on(sample: Sample, job: JobState, logs: Logs, pages: Pages) -> tuple[S
         _attempts(sample).earlier, run, found, logs.profile, ended=job.ended, now=sample.now
     )
     for source, _ in pages:
-        run = note_beginning(before, run, source)
+        run = note_beginning(before, run, source, sample.now)
     kept = earlier if earlier != EarlierRuns() else None
     return sample.having(run=run, earlier=kept, log_interval=logs.profile.log_interval), windows
 

@@ -11,9 +11,12 @@ from typing import Any
 
 from sync_hooks.api.conditions import COMPLETE, FAILED, SUCCEEDED, is_true, set_exclusive
 from sync_hooks.api.status import read_status
+from sync_hooks.api.time import rfc3339
 from sync_hooks.api.workflow import WorkflowStatus
 
 INVALID_OBJECT = "InvalidObject"
+TIMED = ("WorkloadRun", "Workflow")
+"""Kinds that say when they ended; what a run leaves behind goes some time after it."""
 
 
 def refused(kind: str, status: Any, problem: str, now: datetime) -> dict[str, Any]:
@@ -27,7 +30,8 @@ def refused(kind: str, status: Any, problem: str, now: datetime) -> dict[str, An
     failed = [item.to_dict() for item in set_exclusive(conditions, FAILED, INVALID_OBJECT, message, now)]
     verdict = {"verdict": "Failed", "verdictReasons": [f"{INVALID_OBJECT}: {message}"]} if kind == "WorkloadRun" else {}
     rest = {key: value for key, value in known.items() if key != "waiting"}
-    return {**rest, "conditions": failed, **verdict, **_let_go(kind, known)}
+    ended = {"completionTime": known.get("completionTime") or rfc3339(now)} if kind in TIMED else {}
+    return {**rest, "conditions": failed, **verdict, **ended, **_let_go(kind, known)}
 
 
 def _let_go(kind: str, known: Mapping[str, Any]) -> dict[str, Any]:

@@ -90,18 +90,19 @@ def read_pages(
     return earlier, run, tuple(windows)
 
 
-def note_beginning(before: GoodputRun | None, run: GoodputRun, source: Source) -> GoodputRun:
+def note_beginning(before: GoodputRun | None, run: GoodputRun, source: Source, now: datetime) -> GoodputRun:
     """Note that a log begins so much later than its container that it may have lost its beginning.
 
-    A log that was seen without a line has lost none from before.
+    A log that was seen without a line has lost none from before, and none in the time of one sample, by whichever clock
+    that is told: the node's may be far from ours.
     """
     known, cursor = cursor_of(before, source.places), cursor_of(run, source.places)
     first = moment_of(cursor.first_line_time.encode()) if cursor.first_line_time else None
     if first is None or known.first_line_time is not None:
         return run
-    late, unseen = seconds_between(source.started_at, first) or 0.0, seconds_between(known.empty_time, first)
-    if unseen is not None:  # it began between two samples
-        late = min(late, unseen - LONGEST_INTERVAL_SECONDS)
+    late = seconds_between(source.started_at, first) or 0.0
+    for unseen in (seconds_between(known.empty_time, first), seconds_between(known.empty_time, now)):
+        late = late if unseen is None else min(late, unseen - LONGEST_INTERVAL_SECONDS)
     if late <= max(ROTATED_AFTER_SECONDS, run.late_sec or 0):
         return run
     return run.model_copy(update={"late_sec": int(late)})

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from sync_hooks.execution.refusal import refused
-from tests.support.hooks import NOW, condition
+from tests.support.hooks import NOW, STAMP, condition
 
 FIGURES = {"figures": {"busBandwidthGBps": 480.5}, "unknown": 1}
 WAITING = {"waiting": {"reason": "Draining", "message": "m", "since": "2026-01-01T11:00:00Z"}}
@@ -76,3 +77,10 @@ def test_a_job_lets_its_workflow_go_on_and_never_passes_without_having_been_judg
 @pytest.mark.parametrize("status", [None, "odd", []])
 def test_a_status_that_is_none_is_taken_for_empty(status):
     assert true(refused("Workflow", status, "x", NOW)) == [("Failed", "InvalidObject")]
+
+
+@pytest.mark.parametrize("kind", ["WorkloadRun", "Workflow"])
+def test_it_says_when_it_failed_once_so_that_what_is_kept_for_a_while_goes(kind):
+    found = after(kind, conditions=[condition("InProgress")])
+    later = refused(kind, found, "Expected `object`", NOW + timedelta(hours=1))
+    assert found["completionTime"] == later["completionTime"] == STAMP

@@ -50,6 +50,15 @@ def test_a_log_that_was_seen_without_a_line_has_not_lost_its_beginning() -> None
     assert "doubts" not in running.status
 
 
+def test_a_node_whose_clock_is_half_an_hour_ahead_of_ours_has_not_lost_its_beginning() -> None:
+    running = world(logs={FIRST: b"", LAST: b""})
+    running.pods = tuple(pod("node", index, started=1800) for index in (0, 1))
+    running.sync(30)
+    running.logs = {FIRST: log([(seconds + 1865, text) for seconds, text in TRAINING]), LAST: b""}
+    running.sync(95)
+    assert "lateSec" not in running.status["run"]
+
+
 def test_what_an_earlier_attempt_lost_is_doubted_in_the_end() -> None:
     running = world(logs={FIRST: until(TRAINING, 100), LAST: b""})
     running.sync(110)
