@@ -14,7 +14,14 @@ from cli.simulator.store import Store
 from sync_hooks.api.conditions import EXCLUSIVE
 from sync_hooks.api.job import JobStatus
 from sync_hooks.api.model import ApiModel
-from sync_hooks.api.names import ANNOTATION_GROUP_NODES, LABEL_JOB, LABEL_WORKFLOW, job_key
+from sync_hooks.api.names import (
+    ANNOTATION_APPLIED,
+    ANNOTATION_ENDED,
+    ANNOTATION_GROUP_NODES,
+    LABEL_JOB,
+    LABEL_WORKFLOW,
+    job_key,
+)
 from sync_hooks.api.workflow import WorkflowStatus
 from sync_hooks.api.workloadrun import WorkloadRunStatus
 from sync_hooks.execution.ranges import read_ranges
@@ -27,6 +34,7 @@ MODELS: dict[str, type[ApiModel]] = {
     "WorkloadRun": WorkloadRunStatus, "Workflow": WorkflowStatus, "Job": JobStatus
 }  # fmt: skip
 ENDED = ("Succeeded", "Failed")
+MEASUREMENTS = ("BandwidthMeasurement", "GoodputMeasurement")
 WITHOUT_BOUND = ("WorkloadSuspended", "WorkloadUnschedulable")
 """What a run waits for as long as it takes: a queue's turn, and room for its pods."""
 MOST_STATUS_WRITES = 60
@@ -49,6 +57,8 @@ class Laws:
         """When the Workflow of a run was first seen with a plan, in virtual seconds."""
         self.followed: set[str] = set()
         """Runs of which a Job was made: another plan would run groups twice."""
+        self.told: dict[str, list[Any]] = {}
+        """By UID of a measurement: the TrainJobs of whose end it was told, by UID."""
 
     def watch(self, performance: Performance, change: Change) -> None:
         """Check one change of the store."""
@@ -65,8 +75,21 @@ class Laws:
             self._check_status(entry)
             if entry.kind.kind == "Workflow" and "plan" in (entry.obj.get("status") or {}):
                 self.planned.setdefault(entry.name, performance.clock.time)
+        if entry.kind.kind in MEASUREMENTS and change.type == "MODIFIED" and change.old is not None:
+            self._check_told(entry, change.old)
         if entry.kind.kind == "Pod" and change.type == "MODIFIED" and change.old is not None:
             _check_alone(performance, entry, change.old)
+
+    def _check_told(self, entry: Entry, old: Entry) -> None:
+        """Of a measurement that exists only this changes: of which attempt it is told that it has ended."""
+        before, after = _apart_from(ANNOTATION_ENDED, old), _apart_from(ANNOTATION_ENDED, entry)
+        assert before == after, f"{entry.kind.kind} {entry.name}: {before} became {after}"
+        assert set(entry.owners) <= set(old.owners)  # one that is gone is taken off by the garbage collector
+        told = (entry.metadata.get("annotations") or {}).get(ANNOTATION_ENDED)
+        if told != (old.metadata.get("annotations") or {}).get(ANNOTATION_ENDED):
+            known = self.told.setdefault(entry.uid, [])
+            assert told not in known, f"{entry.kind.kind} {entry.name} was told of {told} again"
+            known.append(told)
 
     def _check_new(self, performance: Performance, entry: Entry) -> None:
         kind = entry.kind.kind
@@ -139,6 +162,13 @@ class Laws:
         assert before is None or before == now, f"{entry.kind.kind} {entry.name}: {before} became {now}"
         if now is not None:
             self.ends[entry.uid] = now
+
+
+def _apart_from(annotation: str, entry: Entry) -> tuple[Any, ...]:
+    """Return what was asked for of an object, but for an annotation and the note that Metacontroller keeps of it."""
+    annotations = entry.metadata.get("annotations") or {}
+    others = {key: text for key, text in annotations.items() if key not in (annotation, ANNOTATION_APPLIED)}
+    return (entry.obj.get("spec"), entry.labels, others)
 
 
 def _is_noted(performance: Performance, job: Entry) -> bool:
