@@ -64,8 +64,8 @@ def _of_job(sample: Sample) -> Answer:
     job = find_job(sample.namespace, sample.spec.job_ref.name, status.job_uid, sample.observed)
     if isinstance(job, Unreadable):
         return answering.wait(sample, job)
-    if isinstance(job, JobState) and not job.ended and sampling.is_told(sample.request, job.workload_uid):
-        return answering.unchanged(sample.request, answering.STALE_RESYNC_SECONDS)
+    if isinstance(job, JobState) and not job.ended and sampling.is_early(sample, job.workload_uid):
+        return answering.unchanged(sample.request, answering.NOT_YET_RESYNC_SECONDS)
     if isinstance(job, Gone) and status.job_uid is None:
         return answering.wait(sample, NotThere("JobNotFound", job.message))
     if isinstance(job, Gone):
@@ -74,7 +74,7 @@ def _of_job(sample: Sample) -> Answer:
         sample = sample.having(**dict.fromkeys(FOUND))
     sample = sample.having(
         job_uid=job.uid,
-        workload_uid=job.workload_uid or None,
+        workload_uid=job.workload_uid or status.workload_uid,  # between attempts it is that of the one before
         end_seen_time=answering.end_seen(sample.status.end_seen_time, sample.now) if job.ended else None,
     )
     return _of_logs(sample, job)
@@ -89,7 +89,9 @@ def _of_logs(sample: Sample, job: JobState) -> Answer:
         return _without_logs(sample, job, logs)
     if job.ended and not job.final:
         return answering.wait(sample, NotThere("AttemptFailed", "another attempt may follow"))
-    reading = (sample.status.final_reading if job.ended else sample.status.reading) or BandwidthReading()
+    pod, status = logs.sources[0].pod, sample.status
+    sample = sample.having(reading=_of_pod(status.reading, pod), final_reading=_of_pod(status.final_reading, pod))
+    reading = (sample.status.final_reading if job.ended else sample.status.reading) or BandwidthReading(pod=pod)
     reads = sampling.log_reads(sample.namespace, logs.sources, (reading.cursor,))
     pages = sampling.pages(reads, sample.observed)
     if isinstance(pages, Reads):
@@ -98,6 +100,11 @@ def _of_logs(sample: Sample, job: JobState) -> Answer:
     if isinstance(page, Unreadable):
         return _without_logs(sample, job, page)
     return (_finish if job.ended else _read_running)(sample, job, logs, reading, page)
+
+
+def _of_pod(reading: BandwidthReading | None, pod: str) -> BandwidthReading | None:
+    """Keep what was read of this pod's log; a workload that was held back and let go again has other pods."""
+    return reading if reading is None or reading.pod == pod else None
 
 
 def _first_pod(_: WorkerStrategy) -> tuple[str, ...]:

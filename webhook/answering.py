@@ -119,10 +119,14 @@ def _follow(function: Hook, request: Request, observed: dict[Read, Any], read: R
 
 
 def _is_harmless(request: Request, result: Result) -> bool:
-    """Tell whether an answer only writes down what was seen: the children are those there are, nothing is told."""
+    """Tell whether an answer only adds what was seen: the children are those there are, no event is told of.
+
+    What is known already stays, but for what is waited for, which may have come.
+    """
     before = {(child.kind, child.name) for child in request.all_children()}
     after = {(child["kind"], child["metadata"]["name"]) for child in result.children}
-    return before == after and not (result.events or result.finalized)
+    kept = (request.parent.status.keys() - {"waiting"}) <= result.status.keys()
+    return before == after and kept and not (result.events or result.finalized)
 
 
 def _refuse_spec(answer: Answer) -> Result | None:

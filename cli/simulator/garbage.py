@@ -43,13 +43,17 @@ class GarbageCollector:
         if change.type == "DELETED":
             for dependent in self._store.dependents(entry.uid):
                 self._look(dependent.uid)
-        elif change.type == "ADDED" and entry.owners and self._classify(entry).dangling:
+        elif self._has_new_owners(change) and self._classify(entry).dangling:
             self._look(entry.uid)
         if change.type != "ADDED" and entry.deleting and {FOREGROUND, ORPHAN} & set(entry.finalizers):
             self._look(entry.uid)
         for uid in change.old.owners if change.old is not None else ():
             if (owner := self._store.by_uid(uid)) is not None and FOREGROUND in owner.finalizers:
                 self._look(uid)
+
+    @staticmethod
+    def _has_new_owners(change: Change) -> bool:
+        return bool(set(change.entry.owners) - set(change.old.owners if change.old is not None else ()))
 
     def _look(self, uid: str, delay: float | None = None) -> None:
         if uid not in self._pending:

@@ -94,6 +94,8 @@ class RankSpread(ApiModel):
 class BandwidthReading(ApiModel):
     """What has been read of a log so far, and in which table the reading stands."""
 
+    pod: str | None = None
+    """Pod whose log it is."""
     cursor: LogCursor = LogCursor()
     """How far the log has been read."""
     sizes: list[SizeSums] | None = None

@@ -16,6 +16,7 @@ LABEL_GROUP = f"{GROUP}/group"
 LABEL_ITERATION = f"{GROUP}/iteration"
 LABEL_JOB = f"{GROUP}/job"
 LABEL_DEVICES = f"{GROUP}/devices"
+LABEL_CONTROLLER = "controller-uid"  # Metacontroller's: whose child an object is
 ANNOTATION_GROUP_NODES = f"{GROUP}/group-nodes"
 ANNOTATION_ENDED = f"{GROUP}/workload-ended"  # of a measurement: UID of the TrainJob whose end its Job has seen
 ANNOTATION_APPLIED = "metacontroller.k8s.io/last-applied-configuration"

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from sync_hooks.api.names import ANNOTATION_APPLIED
+from sync_hooks.api.names import ANNOTATION_APPLIED, LABEL_CONTROLLER
 from sync_hooks.api.observed import ChildMetadata, Condition, Facts, LiveObject, Metadata
 
 JOB = "Job.cre.nvidia.com/v1alpha1"
@@ -110,6 +110,24 @@ class TrainJobChild(Child, frozen=True):
     status: TrainJobStatus = TrainJobStatus()
 
 
+class _NotedMetadata(Facts, frozen=True):
+    """The metadata that was asked for of a child, but for its name and namespace."""
+
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] | None = None
+    owner_references: list[dict[str, Any]] | None = None
+
+
+class _Noted(Facts, frozen=True):
+    """What was asked for of a child, as Metacontroller notes it in an annotation."""
+
+    metadata: _NotedMetadata
+    spec: dict[str, Any]
+
+
+_NOTED = msgspec.json.Decoder(_Noted)
+
+
 class MeasurementChild(Child, frozen=True):
     """A measurement as its Job sees it; its status is parsed by the model.
 
@@ -126,21 +144,32 @@ class MeasurementChild(Child, frozen=True):
         return msgspec.json.decode(self.raw_status)
 
     def as_applied(self) -> dict[str, Any]:
-        """Return what was asked for last: asked for again, it changes nothing."""
-        noted = self._noted()
-        metadata = {**noted["metadata"], "name": self.name, "namespace": self.metadata.namespace}
-        return {**noted, "apiVersion": self.api_version, "kind": self.kind, "metadata": metadata}
+        """Return what was asked for last: asked for again, it changes nothing.
 
-    def _noted(self) -> dict[str, Any]:
+        An owner that the garbage collector has taken off since, as it does with one that is gone, is not asked for. A
+        list or map that was asked for stays, if empty: without it Metacontroller takes away what others put there.
+        """
+        noted = self._noted()
+        metadata, labels = noted.metadata, {**noted.metadata.labels, **self._own_label()}
+        wanted: dict[str, Any] = {"name": self.name, "namespace": self.metadata.namespace, "labels": labels}
+        if metadata.annotations is not None:
+            wanted["annotations"] = metadata.annotations
+        if metadata.owner_references is not None:
+            uids = {owner.uid for owner in self.metadata.owner_references}
+            wanted["ownerReferences"] = [owner for owner in metadata.owner_references if owner.get("uid") in uids]
+        return {"apiVersion": self.api_version, "kind": self.kind, "metadata": wanted, "spec": noted.spec}
+
+    def _own_label(self) -> dict[str, str]:
+        known = self.metadata.labels or {}
+        return {LABEL_CONTROLLER: known[LABEL_CONTROLLER]} if LABEL_CONTROLLER in known else {}
+
+    def _noted(self) -> _Noted:
         """Return what Metacontroller noted of it; else, as under server-side apply, what the object itself shows."""
         try:
-            noted = msgspec.json.decode((self.metadata.annotations or {}).get(ANNOTATION_APPLIED, ""))
-        except msgspec.DecodeError:
-            noted = None
-        if isinstance(noted, dict) and isinstance(noted.get("metadata"), dict):
-            return noted
-        owners = [msgspec.to_builtins(owner) for owner in self.metadata.owner_references if not owner.controller]
-        return {"metadata": {"labels": self.metadata.labels or {}, "ownerReferences": owners}, "spec": self.spec}
+            return _NOTED.decode((self.metadata.annotations or {}).get(ANNOTATION_APPLIED, ""))
+        except (msgspec.DecodeError, RecursionError):
+            owners = [msgspec.to_builtins(owner) for owner in self.metadata.owner_references if not owner.controller]
+            return _Noted(_NotedMetadata(self.metadata.labels or {}, None, owners), self.spec)
 
 
 CHILD_TYPES: Mapping[str, type[Child]] = {

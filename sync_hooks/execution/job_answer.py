@@ -66,10 +66,18 @@ def answer(
 
 
 def _kept(child: Child, status: JobStatus) -> dict[str, Any]:
-    """Keep a child; a measurement is told at once when the workload has ended, else it would find out when it looks."""
-    kept, told = stub(child), ending(status)
-    if told and isinstance(child, MeasurementChild):
-        kept["metadata"]["annotations"] = {**kept["metadata"].get("annotations", {}), **told}
+    """Keep a child; a measurement is told at once when the workload has ended, else it would find out when it looks.
+
+    What it was told of a workload that goes on is taken back: whoever said so could not write it down.
+    """
+    kept = stub(child)
+    if not isinstance(child, MeasurementChild):
+        return kept
+    told, before = ending(status), kept["metadata"].get("annotations", {})
+    wrong = status.workload_ref is not None and before.get(ANNOTATION_ENDED) == status.workload_ref.uid and not told
+    after = {key: text for key, text in before.items() if key != ANNOTATION_ENDED or not wrong} | told
+    if after != before:
+        kept["metadata"]["annotations"] = after
     return kept
 
 

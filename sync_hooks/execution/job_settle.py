@@ -12,6 +12,7 @@ from sync_hooks.api.conditions import FAILED, SUCCEEDED, VALIDATION_FAILED, is_t
 from sync_hooks.api.duration import parse_duration
 from sync_hooks.api.job import Figures, JobSpec, JobStatus
 from sync_hooks.api.names import bandwidth_name, goodput_name, train_job_name
+from sync_hooks.api.observed import LiveObject
 from sync_hooks.api.request import (
     BANDWIDTH_MEASUREMENT,
     GOODPUT_MEASUREMENT,
@@ -22,7 +23,8 @@ from sync_hooks.api.request import (
 )
 from sync_hooks.api.results import FailedNode
 from sync_hooks.api.status import read_status
-from sync_hooks.api.sync import Answer, ListPods, Observed, Reads, Result, Unreadable
+from sync_hooks.api.sync import Answer, GetObject, ListPods, Observed, Read, Reads, Result, Unreadable
+from sync_hooks.api.trainer import TRAINER_VERSION
 from sync_hooks.execution.job_answer import answer
 from sync_hooks.execution.job_attempts import restart_remarks
 from sync_hooks.execution.job_evidence import MOST_NODES, attribute, ran_on
@@ -121,19 +123,24 @@ def _judge(request: Request, status: JobStatus, validation: Validation | None, n
 def _drain(request: Request, status: JobStatus, observed: Observed, now: datetime) -> Answer:
     """Drop a failed TrainJob, and say when no pod of the group lives any more.
 
-    It goes only once the API has the verdict: an answer deletes before it is written down.
+    It goes only once the API has the verdict: an answer deletes before it is written down. It has gone when a live read
+    says so: a cache may not know of it yet, and nobody looks for it afterwards.
     """
     failed = is_true(status.conditions or (), FAILED)
     if failed and not read_status(JobStatus, request.parent.status).settled:
         return answer(request, status, resync_after=NEXT_STEP_SECONDS)
     dropped = tuple(request.of(TRAIN_JOB, TrainJobChild)) if failed else ()
-    name = train_job_name(request.parent.metadata.name, status.attempt or 0)
-    pods = ListPods(request.parent.metadata.namespace, name, fresh=True)
-    if pods not in observed:
-        return Reads((pods,))
+    name, namespace = (
+        train_job_name(request.parent.metadata.name, status.attempt or 0),
+        request.parent.metadata.namespace,
+    )
+    pods, train_job = ListPods(namespace, name, fresh=True), GetObject(TRAINER_VERSION, "TrainJob", name, namespace)
+    wanted: tuple[Read, ...] = (pods, train_job) if failed and not dropped else (pods,)
+    if any(read not in observed for read in wanted):
+        return Reads(wanted)
     found = observed[pods]
     gone = not isinstance(found, Unreadable) and not any(is_live(pod) for pod in found)
-    if gone and not dropped:
+    if gone and not dropped and not _is_ours(request, observed.get(train_job)):
         return answer(request, status.model_copy(update={"drained": True, "waiting": None}))
     text = "the last pods of the group are going" + (
         f"; {NOT_READ}{found.reason}" if isinstance(found, Unreadable) else ""
@@ -143,3 +150,10 @@ def _drain(request: Request, status: JobStatus, observed: Observed, now: datetim
         return answer(request, status.model_copy(update={"drained": True, "waiting": None}), dropped=dropped)
     new = status.model_copy(update={"waiting": waiting})
     return answer(request, new, dropped=dropped, resync_after=next_look(waiting, now))
+
+
+def _is_ours(request: Request, found: LiveObject | Unreadable | None) -> bool:
+    """Tell whether a TrainJob stands that this Job owns, or may stand."""
+    if isinstance(found, LiveObject):
+        return found.metadata.controller_uid() == request.parent.metadata.uid
+    return found is not None

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from sync_hooks.api.job import JobStatus
 from sync_hooks.api.names import train_job_name
-from sync_hooks.api.request import TRAIN_JOB, Child, Request, TrainJobChild
+from sync_hooks.api.request import TRAIN_JOB, Child, MeasurementChild, Request, TrainJobChild
 from sync_hooks.api.results import Waiting
 from sync_hooks.api.status import read_status, write_status
 from sync_hooks.api.sync import Answer, ListPods, Observed, Reads, Result, Unreadable
@@ -22,10 +22,14 @@ GIVE_UP_SECONDS = 300
 
 
 def tear_down(request: Request, observed: Observed, now: datetime) -> Answer:
-    """Drop the TrainJob first, everything else once no pod lives, and be finalized when nothing is left."""
+    """Drop the TrainJob first, everything else once no pod lives, and be finalized when nothing but results is left.
+
+    Measurements are the Workflow's too, and go with it.
+    """
     status = read_status(JobStatus, request.parent.status)
-    if not request.all_children():
-        return _answer(request, status, None, (), finalized=True)
+    results = tuple(child for child in request.all_children() if isinstance(child, MeasurementChild))
+    if len(results) == len(request.all_children()):
+        return _answer(request, status, None, results, finalized=True)
     reads = _pods(request, status)
     if any(read not in observed for read in reads):
         return Reads(reads)
@@ -36,7 +40,7 @@ def tear_down(request: Request, observed: Observed, now: datetime) -> Answer:
     if waiting is not None and (train_jobs or alive):
         others = tuple(child for child in request.all_children() if child.name not in train_jobs)
         return _answer(request, status, waiting, others)
-    return _answer(request, status, status.waiting, ())
+    return _answer(request, status, status.waiting, results)
 
 
 def _answer(

@@ -57,11 +57,13 @@ def hold_back(request: Request, spec: JobSpec, status: JobStatus, workload: Work
     return _pending(request, spec, fresh, workload, now)
 
 
-def _pending(request: Request, spec: JobSpec, status: JobStatus, workload: Workload, now: datetime) -> Result:
+def _pending(
+    request: Request, spec: JobSpec, status: JobStatus, workload: Workload, now: datetime, *, begun: bool = False
+) -> Result:
     """Show what is waited for; an unschedulable workload's reason after a grace.
 
     Objects that the pods need are made again where somebody deleted them: without its runtime no TrainJob starts.
-    Measurements are made when there is something to measure: they would only ask whether there is.
+    Measurements are made when the first pod has ``begun``: before they would only ask whether one has.
     """
     waiting = wait(status.waiting, workload.reason, workload.message, now)
     early = workload.reason == UNSCHEDULABLE and waited(waiting, now) < UNSCHEDULABLE_GRACE_SECONDS
@@ -69,7 +71,8 @@ def _pending(request: Request, spec: JobSpec, status: JobStatus, workload: Workl
     shown = waiting.model_copy(update={"message": message})
     new = status.model_copy(update={"workload_phase": PENDING, "waiting": shown})
     entered = enter(new, IN_PROGRESS, "WorkloadPending", message, now)
-    return answer(request, entered, missing_dependencies(request, spec), resync_after=POLL_SECONDS)
+    wanted = [*missing_dependencies(request, spec), *(measurements(request, spec, entered) if begun else ())]
+    return answer(request, entered, wanted, resync_after=POLL_SECONDS)
 
 
 def watch(
@@ -88,7 +91,7 @@ def watch(
     if workload.reason == UNSCHEDULABLE:
         return _unschedulable(request, spec, status, workload, nodes, now)
     if workload.phase == PENDING and status.workload_start_time is None:
-        return _pending(request, spec, status, workload, now)
+        return _pending(request, spec, status, workload, now, begun=any(pod.status.start_time for pod in pods))
     if isinstance(nodes, Unreadable) and spec.node_health_monitor is not None and workload.reason == "WorkloadRunning":
         text = f"{workload.message}, and their nodes are not watched: {nodes.reason}"
         workload = replace(workload, reason=READ_FAILING, message=text)

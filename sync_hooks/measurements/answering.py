@@ -15,7 +15,7 @@ from sync_hooks.measurements.subject import JobState
 
 WAITING_RESYNC_SECONDS = 15  # for a Job to start, for what cannot be read
 NEXT_PAGE_RESYNC_SECONDS = 1
-STALE_RESYNC_SECONDS = 0.5  # a Job tells of an end and then writes it down
+NOT_YET_RESYNC_SECONDS = 1  # a Job tells of an end and then writes it down
 
 JOB_RUNNING = "JobRunning"
 JOB_SUCCEEDED = "JobSucceeded"

@@ -43,7 +43,7 @@ def begin(
     if isinstance(spec, str):
         return answer(request, measuring(status, "False", INVALID_SPEC, spec, now))
     left = seconds_left(status.last_sample_time, interval(spec.sample_interval), now)
-    if left > 0 and not is_told(request, status.workload_uid):
+    if left > 0 and not _is_told(request, status.workload_uid):
         return unchanged(request, left)
     namespace = request.parent.metadata.namespace
     reads = (job_read(namespace, spec.job_ref.name), GetLogProfile(spec.log_profile_ref))
@@ -76,9 +76,19 @@ def interval(text: Duration | None) -> float:
     return min(seconds if seconds else DEFAULT_INTERVAL_SECONDS, LONGEST_INTERVAL_SECONDS)
 
 
-def is_told(request: Request, workload_uid: str | None) -> bool:
+def _is_told(request: Request, workload_uid: str | None) -> bool:
     """Tell whether the Job has said that this workload has ended: then nothing waits for the next sample."""
     return bool(workload_uid) and (request.parent.metadata.annotations or {}).get(ANNOTATION_ENDED) == workload_uid
+
+
+def is_early(sample: Sample[SpecT, StatusT], workload_uid: str) -> bool:
+    """Tell whether this sync is due only by an end of which nothing is written down yet.
+
+    It may never be: a word that was given and lost is no reason to read no more.
+    """
+    since = sample.status.last_sample_time or sample.request.parent.metadata.creation_timestamp
+    left = seconds_left(since, interval(sample.spec.sample_interval), sample.now)
+    return _is_told(sample.request, workload_uid) and left > 0
 
 
 def seconds_left(last_sample: str | None, seconds: float, now: datetime) -> float:

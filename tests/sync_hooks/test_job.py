@@ -298,6 +298,15 @@ def test_a_succeeded_train_job_stays_and_everything_is_said_at_once():
     assert kinds(answer) == ["TrainJob"]
 
 
+def test_a_failed_job_is_not_drained_while_its_train_job_stands_although_a_cache_does_not_show_it():
+    over = ended("Failed", "WorkloadFailed") | {"settled": True, "attribution": "None"}
+    standing = live(owned(manifest("TrainJob", ATTEMPT), parent()))
+    hidden = sync(parent(over), [], {TRAIN_JOB: standing, FRESH: ()})
+    assert "drained" not in hidden.status
+    assert hidden.resync_after > 0
+    assert sync(parent(over), [], {TRAIN_JOB: None, FRESH: ()}).status["drained"]
+
+
 def test_a_failed_train_job_stays_until_the_api_has_the_verdict():
     observed = {JOBSET: jobset(), FRESH: (failed_pod("p", "n1"),)}
     answer = sync(parent(), [train_job(condition("Failed", reason="JobsFailed"))], observed)

@@ -205,6 +205,15 @@ def test_a_request_older_than_the_api_still_writes_down_what_it_shows():
     assert [child["kind"] for child in answered["children"]] == ["TrainJob"]
 
 
+def test_a_request_older_than_the_api_takes_nothing_back_that_is_known():
+    known = {"workloadStartTime": "2026-01-01T11:00:00Z", "nodes": ["n1"]}
+    running = {"conditions": [condition("InProgress", reason="WorkloadRunning")], "workloadPhase": "Running", **known}
+    cluster = Cluster(manifest("Job", "job", version="8", spec=JOB_SPEC, status=running))
+    held = {**TRAIN_JOB, "spec": {"suspend": True}}
+    _, answered = sync(manifest("Job", "job", spec=JOB_SPEC, status={}), cluster, held, controller="cre-jobs")
+    assert (answered["status"], answered["resyncAfterSeconds"]) == (running, 0.5)
+
+
 def test_a_request_older_than_the_api_makes_nothing():
     cluster = Cluster(manifest("Job", "job", version="8", spec=JOB_SPEC, status=PENDING))
     _, answered = sync(manifest("Job", "job", spec=JOB_SPEC, status={}), cluster, controller="cre-jobs")

@@ -68,6 +68,23 @@ def test_background_deletion_reaches_dependents_later(cluster: Cluster) -> None:
     assert cluster.names() == set()
 
 
+def test_an_owner_that_is_gone_and_is_written_again_is_taken_off_again(cluster: Cluster) -> None:
+    first, second = cluster.make("first"), cluster.make("second")
+    shared = cluster.make("shared", second, first)
+    cluster.store.delete(first, propagation="Background")
+    cluster.clock.advance(60)
+    alone = cluster.store.by_uid(shared.uid)
+    assert alone is not None
+    assert alone.owners == (second.uid,)
+    cluster.store.update(
+        {**alone.obj, "metadata": {**alone.metadata, "ownerReferences": shared.metadata["ownerReferences"]}}
+    )
+    cluster.clock.advance(60)
+    again = cluster.store.by_uid(shared.uid)
+    assert again is not None
+    assert again.owners == (second.uid,)
+
+
 def test_an_object_with_a_second_owner_stays_and_loses_the_first(cluster: Cluster) -> None:
     workflow, job = cluster.make("workflow"), cluster.make("job")
     cluster.make("measurement", job, workflow)

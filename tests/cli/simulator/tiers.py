@@ -147,7 +147,8 @@ class Tiers:
         measured = not self.measure or (measurement is not None and "bytes" in measurement.status)
         complete, failed = (job is not None and job.is_true(type_) for type_ in ("Complete", "Failed"))
         status = {"done": complete and measured, "failed": failed}
-        return {"status": status, "children": [stub(child) if child["kind"] in found else child for child in wanted]}
+        kept = [stub(child) if child["kind"] == "TrainJob" and child["kind"] in found else child for child in wanted]
+        return {"status": status, "children": kept}
 
     def _measurement(self, body: bytes) -> dict[str, Any]:
         assert self._context is not None

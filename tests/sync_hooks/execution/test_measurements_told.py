@@ -93,7 +93,55 @@ def test_a_measurement_that_is_made_after_the_end_is_told_as_it_begins() -> None
     assert late["metadata"]["annotations"] == {TOLD: f"uid-{ATTEMPT}"}
 
 
-@pytest.mark.parametrize("note", [None, "", "no JSON", "[]", '{"metadata": 1}'], ids=str)
+def test_what_was_told_of_a_workload_that_goes_on_is_taken_back() -> None:
+    """Whoever told it could not write it down: the node was ready again, or steps came, when the next one looked."""
+    measurement = made(MEASURED)
+    [kept] = measurements(sync(MEASURED, [ENDED, measurement], SUCCEEDED))
+    told = updated(measurement, kept)
+    seen = {"workloadRef": {"name": ATTEMPT, "uid": f"uid-{ATTEMPT}"}, "workloadPhase": "Running"}
+    job_ = parent(seen, bandwidthMeasurement=BANDWIDTH, ranks=16)
+    [back] = measurements(sync(job_, [train_job(), told], RUNNING))
+    assert TOLD not in updated(told, back)["metadata"]["annotations"]
+
+
+def test_an_owner_that_is_gone_is_not_asked_for_again_and_no_other_is_lost() -> None:
+    measurement = made(MEASURED)
+    owners = [owner for owner in measurement["metadata"]["ownerReferences"] if owner["kind"] == "Job"]
+    alone = {**measurement, "metadata": {**measurement["metadata"], "ownerReferences": owners}}
+    for _ in range(2):
+        [kept] = measurements(sync(MEASURED, [train_job(), alone], RUNNING))
+        alone = updated(alone, kept)
+        assert alone["metadata"]["ownerReferences"] == owners
+    assert updated(alone, kept) == alone
+
+
+def test_a_measurement_is_made_when_the_first_pod_has_begun_so_that_its_log_is_seen_without_a_line() -> None:
+    pods = (pod("p", node="n1", startTime="2026-01-01T12:00:00Z"), pod("q"))
+    assert measurements(sync(MEASURED, [train_job()], RUNNING | {PODS: pods}))
+
+
+SPOILT = [
+    None,
+    "",
+    "no JSON",
+    "[]",
+    '{"metadata": 1}',
+    '{"metadata": {"annotations": "x"}, "spec": {}}',
+    '{"metadata": {"labels": {"a": 1}}, "spec": {}}',
+    '{"metadata": {}, "spec": "x"}',
+    "[" * 100_000,
+]
+
+
+def test_a_label_of_another_parent_in_the_note_is_not_taken_over() -> None:
+    measurement = made(MEASURED)
+    noted = {"metadata": {"labels": {"controller-uid": "another"}}, "spec": measurement["spec"]}
+    measurement["metadata"]["annotations"] = {LAST_APPLIED: json.dumps(noted)}
+    [kept] = measurements(sync(MEASURED, [train_job(), measurement], RUNNING))
+    assert kept["metadata"]["labels"] == {"controller-uid": MEASURED["metadata"]["uid"]}
+
+
+@pytest.mark.parametrize("note", SPOILT, ids=lambda note: str(note)[:40])
 def test_where_nothing_was_noted_the_measurement_itself_is_repeated(note: str | None) -> None:
     """So it is under server-side apply, and where somebody has spoilt the note."""
     measurement = made(MEASURED)

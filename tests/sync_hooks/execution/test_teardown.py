@@ -83,3 +83,12 @@ def test_a_runtime_that_somebody_deleted_before_the_pods_came_is_made_again():
     answer = sync(parent(**DEVICES), [train_job(), seen(DOMAIN), seen(CLAIM)], {})
     assert "TrainingRuntime" in kinds(answer)
     assert NAME not in [child["metadata"]["name"] for child in answer.children]
+
+
+def test_results_outlive_a_job_with_devices_as_they_outlive_any_other():
+    result = manifest("BandwidthMeasurement", f"{NAME}-bandwidth")
+    assert kinds(finalize([train_job(), seen(DOMAIN), result], {})) == ["BandwidthMeasurement", "ComputeDomain"]
+    last = finalize([seen(DOMAIN), result], {})
+    assert (kinds(last), last.finalized) == (["BandwidthMeasurement"], False)
+    gone = finalize([result], {})
+    assert (kinds(gone), gone.finalized) == (["BandwidthMeasurement"], True)

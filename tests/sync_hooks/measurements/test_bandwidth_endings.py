@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from sync_hooks.api.sync import ListPods, ReadLog
 from tests.sync_hooks.measurements.bandwidths import MESSAGE, POD, TABLE, ended, finished, outcome, peak, world
@@ -162,6 +163,29 @@ def test_a_table_in_a_log_without_its_beginning_counts_with_a_note() -> None:
     late.sync(200)
     assert (outcome(late)[0], late.status["rowsSeen"]) == ("JobSucceeded", 32)
     assert late.status["notes"] == ["the log may lack earlier tables: it begins 100 s later than its container"]
+
+
+def test_rows_of_a_failed_attempt_never_count_for_the_next_one_whatever_is_seen_in_between() -> None:
+    running = world()
+    running.sync(20)
+    assert running.job is not None
+    running.job["status"] = {"attempt": 1, "workloadPhase": "Pending"}  # the next TrainJob is still to be made
+    running.sync(80)
+    running.job, running.jobset = job("Succeeded", attempt=1, end=200), jobset(1)
+    running.pods = (pod(attempt=1, phase="Succeeded"),)
+    running.logs = {running.pods[0].name: stamped(["nothing of a table"], start=150)}
+    running.sync(210)
+    assert (outcome(running)[0], running.status.get("summary")) == ("NoDataCollected", None)
+
+
+def test_rows_of_a_pod_from_before_a_suspension_do_not_count() -> None:
+    running = world()
+    running.sync(20)
+    resumed, again = ended(running), pod(phase="Succeeded")
+    resumed.pods = (replace(again, metadata=replace(again.metadata, name="resumed")),)
+    resumed.logs = {"resumed": stamped(["nothing of a table"], start=150)}
+    resumed.sync(210)
+    assert (outcome(running)[0], running.status.get("summary")) == ("NoDataCollected", None)
 
 
 def test_a_failed_attempt_is_waited_out_while_another_may_follow() -> None:

@@ -62,8 +62,16 @@ def test_an_end_that_is_told_before_the_job_shows_it_is_waited_for_without_readi
     running = world()
     running.sync(20)
     running.told, before = "uid-w0", dict(running.status)
-    assert running.sync(30).resync_after == 0.5
+    assert running.sync(30).resync_after == 1
     assert (running.status, {type(read) for read in running.seen}) == (before, {GetObject, GetLogProfile})
+
+
+def test_a_word_of_an_end_that_never_comes_stops_no_samples() -> None:
+    running = world()
+    running.sync(20)
+    running.told = "uid-w0"
+    assert running.sync(81).resync_after == 60
+    assert running.status["lastSampleTime"] == stamp(81)
 
 
 def test_an_end_of_another_attempt_hurries_nobody() -> None:
