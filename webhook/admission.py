@@ -1,6 +1,6 @@
 """The HTTP face of admission: AdmissionReview v1 in, AdmissionReview v1 out, whatever comes in.
 
-What is no review is answered as JSON too, with the uid where one can be found: 400, 413 or 415 and a reason.
+What is no review is answered as JSON too, with the uid where one can be found: a status from 400 on and a reason.
 """
 
 from __future__ import annotations
@@ -30,6 +30,15 @@ KIND = "AdmissionReview"
 OPERATIONS = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
 
 _UID = re.compile(rb'"uid"\s*:\s*"([0-9A-Za-z-]{1,64})"')  # the API server writes the request's own before any other
+
+_REASONS = {
+    404: "NotFound",
+    405: "MethodNotAllowed",
+    408: "Timeout",
+    413: "RequestEntityTooLarge",
+    429: "TooManyRequests",
+}
+"""Kubernetes' words for HTTP's numbers."""
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +89,8 @@ def _view(face: Face) -> Any:
 
     def view() -> JsonResponse:
         start = perf_counter()
-        answered = answer(read_body(), media_type(), face)
+        with read_body() as body:
+            answered = answer(body, media_type(), face)
         seconds.observe(perf_counter() - start)
         return JsonResponse(answered.body, answered.status)
 
@@ -177,11 +187,15 @@ def _review(response: dict[str, Any]) -> bytes:
     return msgspec.json.encode({"apiVersion": API_VERSION, "kind": KIND, "response": response})
 
 
-def http_error(error: HTTPException) -> Answer:
-    """Refuse a call that never came to be read: too large, cut off, to an unknown path."""
+def http_error(error: HTTPException, beginning: bytes = b"") -> Answer:
+    """Refuse a call that was not read to its end; its uid may stand where its body begins."""
     code = error.code or 500
-    reason = {413: "RequestEntityTooLarge", 405: "MethodNotAllowed", 404: "NotFound"}.get(code, "BadRequest")
-    return _failed("", code, reason, error.description or error.name)
+    return _unreadable(beginning, code, _REASONS.get(code, "BadRequest"), error.description or error.name)
+
+
+def failure() -> Answer:
+    """Refuse a call that made the server fail where nobody expected it."""
+    return _failed("", 500, "InternalError", "the webhook failed; its log says why")
 
 
 def warm_up() -> None:

@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 from flask import Flask, Request, request
 from flask.sessions import NullSession, SessionInterface, SessionMixin
-from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
+from werkzeug.exceptions import HTTPException
 from werkzeug.routing import MapAdapter
 
 from webhook import admission
-from webhook.body import drain
+from webhook.body import BUDGET, ROOM_RETRY_SECONDS, Budget, NoRoom, TooLarge, drain
 from webhook.response import JsonResponse
 from webhook.settings import ADMISSION, HOOKS, ROLES, Settings, read_settings
 
@@ -22,6 +22,13 @@ MOST_BYTES = {
     ADMISSION: 8 << 20,  # an UPDATE carries two objects, and the API server takes none larger than 3 MiB
     HOOKS: 64 << 20,  # a sync of 2,500 Jobs has 15 MB
 }
+UNDER_WAY_BYTES = {
+    ADMISSION: 64 << 20,  # a quarter of the memory that the chart gives it: anybody can send bodies
+    HOOKS: 256 << 20,  # a quarter too: four of the largest, from whoever has the token
+}
+"""Of large bodies that are read or answered at a time."""
+
+_REVIEWS = ("/mutate", "/validate")
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +71,8 @@ def create_app(role: str, settings: Settings) -> Flask:
         raise ValueError(f"no such role: {role!r}")
     app = _Application()
     app.config["MAX_CONTENT_LENGTH"] = MOST_BYTES[role]
+    app.config[BUDGET] = Budget(UNDER_WAY_BYTES[role])
+    app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False  # a method like any other that is not ours
     app.register_error_handler(HTTPException, _http_error)
     app.register_error_handler(Exception, _failure)
     if role == ADMISSION:
@@ -85,16 +94,22 @@ def from_environment() -> Flask:
 
 
 def _http_error(error: HTTPException) -> JsonResponse:
-    if isinstance(error, RequestEntityTooLarge):
-        drain()
-    if request.path in ("/mutate", "/validate"):
-        answered = admission.http_error(error)
-        return JsonResponse(answered.body, answered.status)
-    return _error(error.code or 500, error.description or error.name)
+    beginning = drain(error.read) if isinstance(error, TooLarge | NoRoom) else b""
+    if request.path in _REVIEWS:
+        answered = admission.http_error(error, beginning)
+        response = JsonResponse(answered.body, answered.status)
+    else:
+        response = _error(error.code or 500, error.description or error.name)
+    if isinstance(error, NoRoom):
+        response.headers["Retry-After"] = str(ROOM_RETRY_SECONDS)
+    return response
 
 
 def _failure(error: Exception) -> JsonResponse:
     log.error("%s %s failed", request.method, request.path, exc_info=error)
+    if request.path in _REVIEWS:
+        answered = admission.failure()
+        return JsonResponse(answered.body, answered.status)
     return _error(500, "the server failed; its log says why")
 
 

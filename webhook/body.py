@@ -1,12 +1,84 @@
-"""The body of a request: bounded, read in one piece where its length is announced, drained where it is refused."""
+"""The body of a request: bounded alone and with all others, read in one piece where its length is announced.
+
+Trusts no length before there is room for it. What is refused is drained, so that its sender gets to see why.
+"""
 
 from __future__ import annotations
 
-from flask import current_app, request
-from werkzeug.exceptions import RequestEntityTooLarge
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
 
-MOST_DRAINED_BYTES = 64 << 20  # of a body that is too large: a client that is still sending would not read the answer
-DRAIN_CHUNK_BYTES = 1 << 20
+from flask import current_app, request
+from gunicorn.http.errors import ParseException  # type: ignore[import-untyped]
+from werkzeug.exceptions import BadRequest, RequestEntityTooLarge, RequestTimeout, TooManyRequests
+
+from webhook.tls import hurry
+
+BUDGET = "BODY_BUDGET"  # the application's setting: how many bytes of bodies may be under way
+SMALL_BYTES = 256 << 10  # nearly every body is smaller, and asks for no room: large ones never stand in its way
+PIECE_BYTES = 64 << 10  # read at a time of a body that is refused, and kept of its beginning
+MOST_DRAINED_BYTES = 64 << 20  # of a body that is refused: a client that is still sending would not read the answer
+ROOM_RETRY_SECONDS = 1
+
+
+class Budget:
+    """The bytes of large bodies that may be under way at a time, in all threads together."""
+
+    def __init__(self, most: int) -> None:
+        self._left = most
+        self._lock = threading.Lock()
+
+    def take(self, size: int) -> bool:
+        """Take a number of bytes, if there are as many left."""
+        with self._lock:
+            if size > self._left:
+                return False
+            self._left -= size
+            return True
+
+    def give_back(self, size: int) -> None:
+        """Let others have what was taken."""
+        with self._lock:
+            self._left += size
+
+
+class TooLarge(RequestEntityTooLarge):
+    """A body that is larger than any may be, and what was read of it."""
+
+    def __init__(self, read: bytes = b"") -> None:
+        super().__init__()
+        self.read = read
+
+
+class NoRoom(TooManyRequests):
+    """A body that there is no room for beside the others, and what was read of it."""
+
+    def __init__(self, read: bytes = b"") -> None:
+        super().__init__("too many large bodies are under way")
+        self.read = read
+
+
+class _Share:
+    """What one request has taken of the budget."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget, self._taken = budget, 0
+
+    def holds(self, size: int) -> bool:
+        """Tell whether there is room for a body of a size, and take it. Asked once a request."""
+        if size <= SMALL_BYTES:
+            return True
+        if not self._budget.take(size):
+            return False
+        self._taken = size
+        return True
+
+    def end(self) -> None:
+        """Give back what was taken."""
+        if self._taken:
+            self._budget.give_back(self._taken)
 
 
 def media_type() -> str:
@@ -15,37 +87,70 @@ def media_type() -> str:
     return content_type.partition(";")[0].strip().lower()
 
 
-def read_body() -> bytes:
-    """Return the body; werkzeug's own way reads by the kilobyte, and costs a tenth of a call.
+@contextmanager
+def read_body() -> Iterator[bytes]:
+    """Give the body, and the room for it until it is done with; werkzeug's own way reads by the kilobyte.
 
-    Raises RequestEntityTooLarge.
+    Raises TooLarge, NoRoom, RequestTimeout for a body that stops, BadRequest for one that is broken off or malformed.
     """
-    environ, most = request.environ, current_app.config["MAX_CONTENT_LENGTH"]
-    announced = environ.get("CONTENT_LENGTH", "")
+    share = _Share(current_app.config[BUDGET])
+    try:
+        yield _read(share, current_app.config["MAX_CONTENT_LENGTH"])
+    finally:
+        share.end()
+
+
+def _read(share: _Share, most: int) -> bytes:
+    announced = request.environ.get("CONTENT_LENGTH", "")
     if not announced:
-        return _chunked_body(most)
+        return _read_chunks(share, most)
     length = int(announced)  # gunicorn refuses what is no number
     if length > most:
-        raise RequestEntityTooLarge
-    body: bytes = environ["wsgi.input"].read(length)
+        raise TooLarge
+    if not share.holds(length):
+        raise NoRoom
+    body = _taken_off(request.environ["wsgi.input"], length)
+    if len(body) < length:
+        raise BadRequest("the body ended before its length")
     return body
 
 
-def _chunked_body(most: int) -> bytes:
-    """Refuse a body of unannounced length that reaches the limit: werkzeug would only cut it off there."""
-    body = request.get_data(cache=False)
-    if len(body) >= most:
-        raise RequestEntityTooLarge
-    return body
+def _read_chunks(share: _Share, most: int) -> bytes:
+    """Read a body of unannounced length; one that turns out not to be small takes the room of the largest."""
+    stream = request.environ["wsgi.input"]
+    body = _taken_off(stream, SMALL_BYTES + 1)
+    if len(body) <= SMALL_BYTES and len(body) <= most:
+        return body
+    if not share.holds(most):
+        raise NoRoom(body[:PIECE_BYTES])
+    body += _taken_off(stream, most + 1 - len(body))
+    if len(body) <= most:
+        return body
+    beginning = body[:PIECE_BYTES]
+    del body  # the exception would keep it for as long as its sender is answered
+    raise TooLarge(beginning)
 
 
-def drain() -> None:
-    """Read the rest of a body that is refused, up to a limit, so that its sender gets to see why."""
-    announced = request.content_length
-    stream, left = request.environ["wsgi.input"], MOST_DRAINED_BYTES if announced is None else announced
-    left = min(left, MOST_DRAINED_BYTES)
-    while left > 0:
-        chunk = stream.read(min(left, DRAIN_CHUNK_BYTES))
-        if not chunk:
-            return
-        left -= len(chunk)
+def _taken_off(stream: Any, size: int) -> bytes:
+    """Read from a connection; what goes wrong there is the sender's doing, and is said in HTTP's own words."""
+    try:
+        read: bytes = stream.read(size)
+    except (ConnectionError, TimeoutError) as error:
+        raise RequestTimeout("the body did not arrive in time") from error
+    except (ParseException, OSError) as error:  # gunicorn says with an OSError that a body ended early
+        raise BadRequest("the body is malformed, or ended early") from error
+    return read
+
+
+def drain(read: bytes = b"") -> bytes:
+    """Read the rest of a body that is refused, so that its sender gets to see why, and return how it begins.
+
+    Ends at a limit, or when the sender stops: it may be waiting for the answer.
+    """
+    hurry(request.environ.get("gunicorn.socket"))
+    stream, left, beginning = request.environ["wsgi.input"], MOST_DRAINED_BYTES, read[:PIECE_BYTES]
+    with suppress(OSError, ParseException):
+        while left > 0 and (piece := stream.read(PIECE_BYTES)):
+            left -= len(piece)
+            beginning += piece[: PIECE_BYTES - len(beginning)]
+    return beginning

@@ -7,15 +7,20 @@ these methods no longer, nothing is lost but the time.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from gunicorn.http.body import Body, LengthReader  # type: ignore[import-untyped]
+from gunicorn import util  # type: ignore[import-untyped]
+from gunicorn.http.body import Body, ChunkedReader, LengthReader  # type: ignore[import-untyped]
 from gunicorn.http.message import Request  # type: ignore[import-untyped]
 from gunicorn.http.parser import RequestParser  # type: ignore[import-untyped]
 from gunicorn.workers.gthread import TConn  # type: ignore[import-untyped]
 
-MOST_HEADS = 8  # remembered of a connection: a caller has one a path, and paths are few
+from webhook.tls import hurry
+
+LINGER_SECONDS = 1.0  # for a caller to read its last answer and hang up
+MOST_HEADS = 3  # remembered of a connection: a caller has one a path, and calls one path or two
 LONGEST_HEAD_BYTES = 1024  # remembered: callers that mean well send a third of it
 
 _END, _LENGTH = b"\r\n\r\n", "CONTENT-LENGTH"
@@ -33,6 +38,8 @@ Header = tuple[str, str]
 class Connection(TConn):  # type: ignore[misc]  # gunicorn has no types
     """A connection over TLS that was just accepted, not shaken hands on yet."""
 
+    _closed = False
+
     def init(self) -> None:
         """Shake hands, once, and read from then on."""
         if self.initialized:
@@ -40,6 +47,25 @@ class Connection(TConn):  # type: ignore[misc]  # gunicorn has no types
         super().init()
         if not self.is_http2:
             self.parser = Requests(self.cfg, self.sock, self.client)
+
+    def holds_more(self) -> bool:
+        """Tell whether some of the next request has been taken off the socket: decrypted, or read ahead."""
+        return bool(self.sock.pending() or self.parser.unreader.buf.getvalue())
+
+    def close(self, graceful: bool = False) -> None:  # noqa: FBT001, FBT002  the signature is gunicorn's
+        """Close, once, and never fail: gunicorn closes what has been closed, and counts a connection twice if it fails.
+
+        Gracefully: what has not been read of a request does not cost its sender the answer, nor us more than a moment.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        with suppress(OSError):
+            if graceful:
+                self.sock.setblocking(True)
+                util.close_graceful(self.sock, LINGER_SECONDS)
+            else:
+                util.close(self.sock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +92,17 @@ class Requests(RequestParser):  # type: ignore[misc]  # gunicorn has no types
         """Discard what has not arrived of a body; gunicorn sets timeouts for it, even where there is nothing."""
         if self.mesg is not None and _has_arrived(self.mesg.body):
             return True
+        hurry(getattr(self.unreader, "sock", None))
         finished: bool = super().finish_body(deadline, max_bytes)
         return finished
 
 
 def _has_arrived(body: Body) -> bool:
     """Tell whether all of a body has been taken off the connection, used or not."""
-    return isinstance(body.reader, LengthReader) and body.reader.length == 0
+    reader = body.reader
+    if isinstance(reader, ChunkedReader):
+        return reader.parser is None
+    return isinstance(reader, LengthReader) and reader.length == 0
 
 
 class _Request(Request):  # type: ignore[misc]  # gunicorn has no types
@@ -85,6 +115,10 @@ class _Request(Request):  # type: ignore[misc]  # gunicorn has no types
     def _peer_is_trusted_proxy(self) -> bool:
         """Believe nobody, as `forwarded_allow_ips` says; gunicorn parses the caller's address to find that out."""
         return False
+
+    def should_close(self) -> bool:
+        """Tell whether this is the last request; it is where its body could not be read: what follows is anything."""
+        return self.body.failed or bool(super().should_close())
 
     def _parse_python(self, unreader: Any, buf: bytearray) -> bytes:
         """Read a head, or remember it; returns what was received of the body."""

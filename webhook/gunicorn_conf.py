@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import resource
 import signal
 import socket
 import ssl
@@ -18,6 +19,7 @@ from types import FrameType
 from typing import Any
 
 from webhook.health import Health, serve
+from webhook.limits import most_connections
 from webhook.settings import SettingsError, read_settings
 from webhook.tls import CERTIFICATE, KEY, ServingCertificate
 
@@ -36,7 +38,8 @@ _ANY = "[::]" if socket.has_dualstack_ipv6() else "0.0.0.0"  # noqa: S104  pods 
 bind = [f"{_ANY}:{settings.port}"]
 worker_class = "webhook.worker.PatientWorker"  # gthread
 workers = 1
-threads = 64  # made when needed; a slow caller holds one for REQUEST_SECONDS at most
+threads = 64  # made when needed; a slow caller holds one for REQUEST_SECONDS at most, and for its head HEAD_SECONDS
+worker_connections = most_connections(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 worker_tmp_dir = HEARTBEATS if os.access(HEARTBEATS, os.W_OK) else None
 timeout = 60  # without a heartbeat of the worker's main loop, which no request holds up
 graceful_timeout = 30  # for requests under way; the time in which callers are let go included

@@ -60,7 +60,8 @@ def _refusal(tokens: TokenFile, controller: str, hook: str) -> HookResponse | No
 def _answer(controller: str, hook: str, read: Reader, now: datetime) -> HookResponse:
     """Answer a call; trouble of our own is an answer too."""
     try:
-        return answer(controller, hook, read_body(), read, now)
+        with read_body() as body:
+            return answer(controller, hook, body, read, now)
     except HTTPException as error:
         note_answer(controller, error.code or 500)
         raise

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import ssl
 import threading
 from pathlib import Path
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from webhook.metrics import CERTIFICATE_LOADS
 
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
 CERTIFICATE = "tls.crt"
 KEY = "tls.key"
-REQUEST_SECONDS = 10.0  # from its first byte to its last, so that slow senders do not hold all threads
+REQUEST_SECONDS = 10.0  # from a request's first byte to its last, so that slow senders do not hold all threads
+HEAD_SECONDS = 3.0  # for a handshake, and for a request's head: nobody who means well sends either in pieces
+DISCARD_SECONDS = 1.0  # of silence, in a body that is only read so that its sender sees why it is refused
 TIMEOUT_SLACK_SECONDS = 0.25  # a request may take this much longer
 _HEAD_BEGINS, _HEAD_ENDS = b"HTTP/1.", b"\r\n\r\n"  # gunicorn sends a head as a whole, and apart from the body
 
@@ -24,16 +31,34 @@ Stamp = tuple[tuple[int, int, int], ...]
 class BoundedSocket(ssl.SSLSocket):
     """A connection whose requests must have arrived within a time, however slowly their bytes come.
 
-    gunicorn makes a socket blocking when it begins to read a request: from there on the time counts.
+    gunicorn makes a socket blocking when it begins to read a request: from there on the time counts. The socket's own
+    timeout is that of a head, for bodies too, which wait several times: so it need not be changed between the two.
     """
 
     _deadline: float | None = None
+    _patience = REQUEST_SECONDS  # for the next byte
     _head = b""
 
     def setblocking(self, flag: bool) -> None:  # noqa: FBT001  the signature is the socket's
         """Begin a request, or wait for the next one."""
-        self._deadline = monotonic() + REQUEST_SECONDS if flag else None
-        self._let_wait(REQUEST_SECONDS if flag else 0.0)
+        self._deadline = monotonic() + HEAD_SECONDS if flag else None
+        self._patience = REQUEST_SECONDS
+        self._let_wait(HEAD_SECONDS if flag else 0.0)
+
+    def begin_body(self) -> None:
+        """Give a request whose head has come the time that a whole request has."""
+        if self._deadline is not None:
+            self._deadline += REQUEST_SECONDS - HEAD_SECONDS
+        self._patience = REQUEST_SECONDS
+
+    def hurry(self) -> None:
+        """Wait only for a moment each time, for what is left of a request."""
+        self._patience = DISCARD_SECONDS
+
+    def shutdown(self, how: int) -> None:
+        """End the connection: what is read from here on is nobody's request, and waits as its reader says."""
+        self._deadline = None
+        super().shutdown(how)
 
     def _let_wait(self, seconds: float) -> None:
         """Set the timeout where it is another: each change is a system call, and lets another thread run first."""
@@ -62,17 +87,40 @@ class BoundedSocket(ssl.SSLSocket):
         if sent < len(data):
             super().sendall(data[sent:], flags)
 
+    def send(self, data: ReadableBuffer, flags: int = 0) -> int:
+        """Send, and wait for a caller that reads slowly. Raises ConnectionResetError where it does not read at all."""
+        self._let_wait(HEAD_SECONDS)
+        end = monotonic() + REQUEST_SECONDS
+        while True:
+            try:
+                return super().send(data, flags)
+            except TimeoutError:
+                if monotonic() >= end:
+                    raise _reset("the answer took too long to be read") from None
+
     def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:
         """Receive, within what is left of the request's time. Raises ConnectionResetError when it is over."""
-        if self._deadline is not None:
-            left = self._deadline - monotonic()
-            if left <= 0:
-                raise ConnectionResetError("the request took too long to arrive")
-            self._let_wait(left)
-        try:
+        if self._deadline is None:
             return super().recv(buflen, flags)
-        except TimeoutError as error:
-            raise ConnectionResetError("the request took too long to arrive") from error
+        end = min(self._deadline, monotonic() + self._patience)
+        while (left := end - monotonic()) > 0:
+            self._let_wait(min(left, HEAD_SECONDS))
+            try:
+                return super().recv(buflen, flags)
+            except TimeoutError:
+                continue
+        raise _reset("the request took too long to arrive")
+
+
+def _reset(reason: str) -> ConnectionResetError:
+    """Say why a connection ends; with this number gunicorn takes it for a caller that has gone, and logs nothing."""
+    return ConnectionResetError(errno.ECONNRESET, reason)
+
+
+def hurry(sock: object) -> None:
+    """Wait only for a moment each time for what is left of a request, on a connection of ours."""
+    if isinstance(sock, BoundedSocket):
+        sock.hurry()
 
 
 class BoundedContext(ssl.SSLContext):
@@ -81,9 +129,12 @@ class BoundedContext(ssl.SSLContext):
     sslsocket_class = BoundedSocket
 
     def wrap_socket(self, sock, *arguments, **options):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN201
-        """Wrap a connection that was just accepted."""
-        sock.settimeout(REQUEST_SECONDS)
-        wrapped = super().wrap_socket(sock, *arguments, **options)
+        """Wrap a connection that was just accepted. Raises ConnectionResetError where the handshake takes too long."""
+        sock.settimeout(HEAD_SECONDS)
+        try:
+            wrapped = super().wrap_socket(sock, *arguments, **options)
+        except TimeoutError:
+            raise _reset("the handshake took too long") from None
         wrapped.setblocking(True)
         return wrapped
 

@@ -15,7 +15,6 @@ from sync_hooks.api.conditions import EXCLUSIVE
 from sync_hooks.api.job import JobStatus
 from sync_hooks.api.model import ApiModel
 from sync_hooks.api.names import (
-    ANNOTATION_APPLIED,
     ANNOTATION_ENDED,
     ANNOTATION_GROUP_NODES,
     LABEL_JOB,
@@ -84,10 +83,12 @@ class Laws:
 
     def _check_told(self, entry: Entry, old: Entry) -> None:
         """Of a measurement that exists only this changes: of which attempt it is told that it has ended."""
-        before, after = _apart_from(ANNOTATION_ENDED, old), _apart_from(ANNOTATION_ENDED, entry)
+        before, after = ((item.obj.get("spec"), item.labels) for item in (old, entry))
         assert before == after, f"{entry.kind.kind} {entry.name}: {before} became {after}"
+        was, told = (item.metadata.get("annotations") or {} for item in (old, entry))
+        assert was.keys() - told.keys() <= {ANNOTATION_ENDED}, f"{entry.name}: an annotation of others was lost"
         assert set(entry.owners) <= set(old.owners)  # one that is gone is taken off by the garbage collector
-        was, told = ((item.metadata.get("annotations") or {}).get(ANNOTATION_ENDED) for item in (old, entry))
+        was, told = was.get(ANNOTATION_ENDED), told.get(ANNOTATION_ENDED)
         known = self.told.setdefault(entry.uid, [])
         if told is None and was in known:  # taken back, as nothing of it was written down
             known.remove(was)
@@ -167,13 +168,6 @@ class Laws:
         assert before is None or before == now, f"{entry.kind.kind} {entry.name}: {before} became {now}"
         if now is not None:
             self.ends[entry.uid] = now
-
-
-def _apart_from(annotation: str, entry: Entry) -> tuple[Any, ...]:
-    """Return what was asked for of an object, but for an annotation and the note that Metacontroller keeps of it."""
-    annotations = entry.metadata.get("annotations") or {}
-    others = {key: text for key, text in annotations.items() if key not in (annotation, ANNOTATION_APPLIED)}
-    return (entry.obj.get("spec"), entry.labels, others)
 
 
 def _is_noted(performance: Performance, job: Entry) -> bool:
