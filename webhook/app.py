@@ -15,18 +15,9 @@ from werkzeug.routing import MapAdapter
 
 from webhook import admission
 from webhook.body import BUDGET, ROOM_RETRY_SECONDS, Budget, NoRoom, TooLarge, drain
+from webhook.limits import MOST_BYTES, UNDER_WAY_BYTES
 from webhook.response import JsonResponse
-from webhook.settings import ADMISSION, HOOKS, ROLES, Settings, read_settings
-
-MOST_BYTES = {
-    ADMISSION: 8 << 20,  # an UPDATE carries two objects, and the API server takes none larger than 3 MiB
-    HOOKS: 64 << 20,  # a sync of 2,500 Jobs has 15 MB
-}
-UNDER_WAY_BYTES = {
-    ADMISSION: 64 << 20,  # a quarter of the memory that the chart gives it: anybody can send bodies
-    HOOKS: 256 << 20,  # a quarter too: four of the largest, from whoever has the token
-}
-"""Of large bodies that are read or answered at a time."""
+from webhook.settings import ADMISSION, ROLES, Settings, read_settings
 
 _REVIEWS = ("/mutate", "/validate")
 

@@ -8,17 +8,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from io import BytesIO
 
 from flask import current_app, request
 from gunicorn.http.errors import ParseException  # type: ignore[import-untyped]
 from werkzeug.exceptions import BadRequest, RequestEntityTooLarge, RequestTimeout, TooManyRequests
 
+from webhook.limits import SMALL_BYTES
 from webhook.tls import hurry
 
 BUDGET = "BODY_BUDGET"  # the application's setting: how many bytes of bodies may be under way
-SMALL_BYTES = 256 << 10  # nearly every body is smaller, and asks for no room: large ones never stand in its way
-PIECE_BYTES = 64 << 10  # read at a time of a body that is refused, and kept of its beginning
+BEGINNING_BYTES = 64 << 10  # kept of a body that is refused: its uid stands there
+FIRST_BYTES = 1 << 10  # read at a time of the beginning: what has come of a larger piece is lost if its sender stops
 MOST_DRAINED_BYTES = 64 << 20  # of a body that is refused: a client that is still sending would not read the answer
 ROOM_RETRY_SECONDS = 1
 
@@ -109,7 +110,7 @@ def _read(share: _Share, most: int) -> bytes:
         raise TooLarge
     if not share.holds(length):
         raise NoRoom
-    body = _taken_off(request.environ["wsgi.input"], length)
+    body = _taken_off(length)
     if len(body) < length:
         raise BadRequest("the body ended before its length")
     return body
@@ -117,24 +118,38 @@ def _read(share: _Share, most: int) -> bytes:
 
 def _read_chunks(share: _Share, most: int) -> bytes:
     """Read a body of unannounced length; one that turns out not to be small takes the room of the largest."""
-    stream = request.environ["wsgi.input"]
-    body = _taken_off(stream, SMALL_BYTES + 1)
-    if len(body) <= SMALL_BYTES and len(body) <= most:
+    small = min(SMALL_BYTES, most)
+    body = _taken_off(small + 1)
+    if len(body) <= small:
         return body
     if not share.holds(most):
-        raise NoRoom(body[:PIECE_BYTES])
-    body += _taken_off(stream, most + 1 - len(body))
+        raise NoRoom(body[:BEGINNING_BYTES])
+    body = _taken_off(most + 1, body)
     if len(body) <= most:
         return body
-    beginning = body[:PIECE_BYTES]
+    beginning = body[:BEGINNING_BYTES]
     del body  # the exception would keep it for as long as its sender is answered
     raise TooLarge(beginning)
 
 
-def _taken_off(stream: Any, size: int) -> bytes:
-    """Read from a connection; what goes wrong there is the sender's doing, and is said in HTTP's own words."""
+def _taken_off(size: int, read: bytes = b"") -> bytes:
+    """Read from the connection, in addition to what was, until there is as much as wanted or the body ends.
+
+    In pieces: what gunicorn itself has gathered of a chunked body is garbage in a circle afterwards, and stays long.
+    """
+    if size <= SMALL_BYTES and not read:
+        return _piece(size)
+    with BytesIO() as gathered:  # closed at once: an exception would keep it for as long as its sender is answered
+        gathered.write(read)
+        while (left := size - gathered.tell()) > 0 and (piece := _piece(min(left, SMALL_BYTES))):
+            gathered.write(piece)
+        return gathered.getvalue()
+
+
+def _piece(size: int) -> bytes:
+    """Read from the connection; what goes wrong there is the sender's doing, and is said in HTTP's own words."""
     try:
-        read: bytes = stream.read(size)
+        read: bytes = request.environ["wsgi.input"].read(size)
     except (ConnectionError, TimeoutError) as error:
         raise RequestTimeout("the body did not arrive in time") from error
     except (ParseException, OSError) as error:  # gunicorn says with an OSError that a body ended early
@@ -148,9 +163,9 @@ def drain(read: bytes = b"") -> bytes:
     Ends at a limit, or when the sender stops: it may be waiting for the answer.
     """
     hurry(request.environ.get("gunicorn.socket"))
-    stream, left, beginning = request.environ["wsgi.input"], MOST_DRAINED_BYTES, read[:PIECE_BYTES]
+    stream, left, beginning = request.environ["wsgi.input"], MOST_DRAINED_BYTES, read[:BEGINNING_BYTES]
     with suppress(OSError, ParseException):
-        while left > 0 and (piece := stream.read(PIECE_BYTES)):
+        while left > 0 and (piece := stream.read(FIRST_BYTES if len(beginning) < BEGINNING_BYTES else BEGINNING_BYTES)):
             left -= len(piece)
-            beginning += piece[: PIECE_BYTES - len(beginning)]
+            beginning += piece[: BEGINNING_BYTES - len(beginning)]
     return beginning

@@ -19,7 +19,8 @@ from types import FrameType
 from typing import Any
 
 from webhook.health import Health, serve
-from webhook.limits import most_connections
+from webhook.limits import THREADS, most_connections
+from webhook.memory import give_back_early
 from webhook.settings import SettingsError, read_settings
 from webhook.tls import CERTIFICATE, KEY, ServingCertificate
 
@@ -38,7 +39,9 @@ _ANY = "[::]" if socket.has_dualstack_ipv6() else "0.0.0.0"  # noqa: S104  pods 
 bind = [f"{_ANY}:{settings.port}"]
 worker_class = "webhook.worker.PatientWorker"  # gthread
 workers = 1
-threads = 64  # made when needed; a slow caller holds one for REQUEST_SECONDS at most, and for its head HEAD_SECONDS
+threads = (
+    THREADS  # made when needed; a slow caller holds one for REQUEST_SECONDS at most, and for its head HEAD_SECONDS
+)
 worker_connections = most_connections(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 worker_tmp_dir = HEARTBEATS if os.access(HEARTBEATS, os.W_OK) else None
 timeout = 60  # without a heartbeat of the worker's main loop, which no request holds up
@@ -68,6 +71,7 @@ def ssl_context(config: Any, default_ssl_context_factory: Callable[[], ssl.SSLCo
 def post_worker_init(worker: Any) -> None:
     """Begin to serve health and to ask for requests, once the application is loaded."""
     _settle(worker.cfg)
+    give_back_early()
     gc.freeze()  # what is loaded now stays for ever: no collection needs to look at it again
     serve(_health, settings.health_port)
     _health.become_ready()

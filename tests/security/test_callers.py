@@ -94,14 +94,20 @@ def test_the_admission_role_has_no_hooks(admission: FlaskClient, path: str) -> N
     assert admission.post(path, data=body(), headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 404
 
 
-@pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "DELETE", "TRACE"])
+@pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "DELETE", "TRACE", "OPTIONS"])
 @pytest.mark.parametrize("trick", [{}, {"X-HTTP-Method-Override": "POST"}], ids=["plain", "override"])
 def test_other_methods_are_not_taken_for_a_call(
     admission: FlaskClient, hooks: FlaskClient, method: str, trick: dict[str, str]
 ) -> None:
     token = {"Authorization": f"Bearer {TOKEN}"}
-    assert hooks.open(SYNC, method=method, headers={**token, **trick}, data=body()).status_code == 405
-    assert admission.open("/validate", method=method, headers=trick, data=review(GOOD)).status_code == 405
+    for headers in ({**token, **trick}, trick):
+        answer = hooks.open(SYNC, method=method, headers=headers, data=body())
+        assert answer.status_code == 405
+        assert answer.json == {"error": {"message": "The method is not allowed for the requested URL."}}
+    answer = admission.open("/validate", method=method, headers=trick, data=review(GOOD))
+    assert answer.status_code == 405
+    assert answer.json is not None
+    assert answer.json["response"]["allowed"] is False
 
 
 def test_a_caller_that_trusts_another_authority_sends_nothing(server: Server) -> None:

@@ -42,6 +42,17 @@ class Server:
     def connect(self) -> http.client.HTTPSConnection:
         return http.client.HTTPSConnection("localhost", self.port, timeout=20, context=self.context())
 
+    def call(self) -> ssl.SSLSocket:
+        """Connect and shake hands, and say nothing yet."""
+        plain = socket.create_connection(("127.0.0.1", self.port), timeout=20)
+        return self.context().wrap_socket(plain, server_hostname="localhost")
+
+    def worker(self) -> int:
+        """Return the process that answers."""
+        of_master = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        (number,) = of_master.read_text().split()
+        return int(number)
+
     def review(self, obj: dict[str, Any], connection: http.client.HTTPSConnection | None = None) -> dict[str, Any]:
         used = connection or self.connect()
         used.request("POST", "/validate", review(obj), {"Content-Type": "application/json"})
@@ -77,6 +88,31 @@ def review(obj: dict[str, Any]) -> bytes:
     return json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}).encode()
 
 
+def post(body: bytes, *headers: str, path: str = "/validate", length: int | None = None) -> bytes:
+    """Write a request; a length other than the body's is a lie."""
+    lines = (
+        f"POST {path} HTTP/1.1",
+        "Host: h",
+        "Content-Type: application/json",
+        *headers,
+        f"Content-Length: {len(body) if length is None else length}",
+    )
+    return "".join(f"{line}\r\n" for line in (*lines, "")).encode() + body
+
+
+def chunked(content: bytes, path: str = "/validate") -> bytes:
+    """Write a request whose body comes in chunks: what is given, and nothing more."""
+    lines = (f"POST {path} HTTP/1.1", "Host: h", "Content-Type: application/json", "Transfer-Encoding: chunked", "")
+    return "".join(f"{line}\r\n" for line in lines).encode() + content
+
+
+def answer(caller: socket.socket) -> tuple[int, dict[str, Any], http.client.HTTPMessage]:
+    """Read an answer in JSON: its status, what it says, and its headers."""
+    response = http.client.HTTPResponse(caller)
+    response.begin()
+    return response.status, json.loads(response.read()), response.headers
+
+
 def free_port() -> int:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -84,7 +120,8 @@ def free_port() -> int:
         return port
 
 
-def start(folder: Path) -> Server:
+def start(folder: Path, files: int | None = None) -> Server:
+    """Start a server, which may open a number of files."""
     authority = make_authority(datetime.now(UTC))
     server_files = folder / "tls"
     server_files.mkdir()
@@ -99,14 +136,10 @@ def start(folder: Path) -> Server:
     }
     server = Server(None, port, health_port, server_files, authority, log)  # type: ignore[arg-type]
     server.serve(issue(authority, NAMES, datetime.now(UTC)))
+    command = [sys.executable, "-m", "gunicorn", "-c", "python:webhook.gunicorn_conf"]
+    limited = ["prlimit", f"--nofile={files}", *command] if files else command
     with log.open("wb") as output:
-        server.process = subprocess.Popen(
-            [sys.executable, "-m", "gunicorn", "-c", "python:webhook.gunicorn_conf"],
-            cwd=ROOT,
-            env=environment,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
+        server.process = subprocess.Popen(limited, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT)
     wait_until_ready(server)
     return server
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from gunicorn.http.parser import RequestParser  # type: ignore[import-untyped]
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from webhook.connection import LONGEST_HEAD_BYTES, MOST_HEADS, Requests
+from webhook.connection import LONGEST_HEAD_BYTES, MOST_HEADS, Connection, Requests
 
 CALLER = ("::ffff:10.0.0.1", 40_000)
 
@@ -152,3 +153,21 @@ def test_a_caller_cannot_fill_the_memory(heads: list[bytes]) -> None:
     read = uris([*heads, heads[0]])
     assert read[-1] == read[0]
     assert read[-1] is not read[0]
+
+
+def test_a_connection_is_closed_once_and_never_in_vain() -> None:
+    ours, theirs = socket.socketpair()
+    connection = Connection(CONFIGURATION, ours, CALLER, CALLER)
+    with theirs:
+        connection.close(graceful=True)
+        assert theirs.recv(1) == b""
+        connection.close()
+        connection.close(graceful=True)
+
+
+def test_a_connection_that_lost_its_socket_is_closed_too() -> None:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        connection = Connection(CONFIGURATION, ours, CALLER, CALLER)
+        ours.close()  # as a handshake that fails leaves it
+        connection.close(graceful=True)
