@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import re
+import threading
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -27,6 +28,9 @@ from webhook.response import JSON, JsonResponse
 
 API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
+USUAL_BYTES = 1 << 18  # of an object: as Python's objects it takes some 6 MB at most
+MOST_COMMAS = 400_000  # of an object, so as many values; etcd takes none that has half of them
+MOST_AT_ONCE = 4  # judged; more are no faster, as they share one interpreter, and each may take some 30 MB
 OPERATIONS = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
 
 _UID = re.compile(rb'"uid"\s*:\s*"([0-9A-Za-z-]{1,64})"')  # the API server writes the request's own before any other
@@ -68,6 +72,7 @@ class _Review(msgspec.Struct, rename="camel"):
 
 
 _decoder = msgspec.json.Decoder(_Review)
+_AT_ONCE = threading.BoundedSemaphore(MOST_AT_ONCE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +119,8 @@ def answer(body: bytes, content_type: str, face: Face) -> Answer:
 
 def _reviewed(call: _Request, face: Face) -> Answer:
     try:
-        verdict = review(_request(call), face)
+        with _AT_ONCE:
+            verdict = _too_large(call) or review(_request(call), face)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         verdict = Verdict(Refusal(400, "BadRequest", f"the object cannot be read: {error}"))
     except Exception:
@@ -123,6 +129,14 @@ def _reviewed(call: _Request, face: Face) -> Answer:
         return _failed(call.uid, 500, "InternalError", "the webhook failed; its log says why")
     _count(call, face, "allowed" if verdict.allowed else "refused")
     return Answer(200, _written(call, verdict))
+
+
+def _too_large(call: _Request) -> Verdict | None:
+    """Refuse what holds so many values that taking it apart would cost all our memory."""
+    for item in (call.object, call.old_object):
+        if memoryview(item).nbytes > USUAL_BYTES and bytes(item).count(b",") > MOST_COMMAS:
+            return Verdict(Refusal(413, "RequestEntityTooLarge", f"an object may hold at most {MOST_COMMAS} values"))
+    return None
 
 
 def _count(call: _Request, face: Face, outcome: str) -> None:

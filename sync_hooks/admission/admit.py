@@ -12,7 +12,7 @@ from sync_hooks.admission.defaulting import defaulted
 from sync_hooks.admission.rules import KindRules, kind_rules, known_kinds
 from sync_hooks.admission.shape import null_errors, shape_errors
 from sync_hooks.admission.validation.names import name_errors
-from sync_hooks.admission.validation.size import MOST_BYTES, size_errors, written
+from sync_hooks.admission.validation.size import is_too_large, size_errors, written
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
 from sync_hooks.api.model import API_VERSION
@@ -48,7 +48,7 @@ def admit(obj: Any) -> Admitted:
     result = defaulted(obj, rules.defaults)
     root = Value(result)
     errors = {(error.field, error.type): error for error in islice(_errors(root, rules), MOST_ERRORS)}
-    warnings = set(_warnings(root.field("spec"), rules))
+    warnings = set() if is_too_large(errors.values()) else set(_warnings(root.field("spec"), rules))
     return Admitted(result, tuple(errors[key] for key in sorted(errors)), tuple(sorted(warnings)))
 
 
@@ -61,8 +61,9 @@ def _errors(root: Value, rules: KindRules) -> Iterator[FieldError]:
         yield required(spec, "must be given")
         return
     content = written(spec)
-    yield from size_errors(spec, content)
-    if content is None or len(content) > MOST_BYTES:
+    sized = tuple(size_errors(spec, content))
+    yield from sized
+    if content is None or is_too_large(sized):
         return  # what cannot be stored is not worth a second look
     if b"null" in content:
         yield from null_errors(spec)

@@ -208,6 +208,16 @@ def test_seven_megabytes_are_read_and_nine_are_not(client: FlaskClient, path: st
     assert answer.json["response"]["allowed"] is False
 
 
+@PATHS
+def test_an_object_of_millions_of_values_is_refused_before_it_is_taken_apart(client: FlaskClient, path: str) -> None:
+    run = manifest("WorkloadRun", {"env": [[]] * 500_000})
+    answer = client.post(path, data=json.dumps(envelope(run), separators=(",", ":")), content_type="application/json")
+    assert answer.json is not None
+    response = answer.json["response"]
+    assert (answer.status_code, response["allowed"], response["status"]["code"]) == (200, False, 413)
+    assert response["uid"]
+
+
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [("GET", "/mutate", 405), ("POST", "/", 404), ("GET", "/a", 404), ("POST", "/mutate/", 404)],

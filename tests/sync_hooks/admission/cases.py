@@ -46,6 +46,14 @@ class Case:
         return self.rule.replace(" ", "-")
 
 
+MEANT: Mapping[str, Any] = {
+    "{null}": None,
+    "{240000 characters}": "x" * 240_000,
+    "{10001 variables}": [{}] * 10_001,
+}
+"""What stands in the table for what YAML would not say, or nobody wants to read."""
+
+
 def manifest(kind: str, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Lay changes over the smallest valid object of a kind."""
     fields = {name: _meant(value) for name, value in {**BASES[kind], **changes}.items() if value is not None}
@@ -54,12 +62,12 @@ def manifest(kind: str, changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _meant(value: Any) -> Any:
-    """Put in what YAML would not say, or nobody wants to read."""
+    """Put in what is meant."""
     if isinstance(value, dict):
         return {key: _meant(part) for key, part in value.items()}
     if isinstance(value, list):
         return [_meant(part) for part in value]
-    return {"{null}": None, "{240000 characters}": "x" * 240_000}.get(value, value) if isinstance(value, str) else value
+    return MEANT.get(value, value) if isinstance(value, str) else value
 
 
 def cases() -> list[Case]:
