@@ -29,6 +29,7 @@ pytestmark = pytest.mark.soak
 SECONDS = float(os.environ.get("SOAK_SECONDS", "120"))
 RUNS = int(os.environ.get("SOAK_RUNS", "8"))
 SEED = int(os.environ.get("SOAK_SEED", "1"))
+STAGES_SECONDS = 10.0  # until KWOK has taken up how pods end on which nodes: those before end like any other
 PATIENCE = 900.0  # for one run: more than all of the product's own bounds; a healthy one takes ten seconds
 LOOK_SECONDS = 1.0
 LEFT = (
@@ -87,7 +88,8 @@ class Soak:
         expected = sorted(self.nodes[pool.name][number] for number in pool.bad)
         if (status["verdict"], named) == (pool.verdict, expected):
             return []
-        return [f"{name}: {status['verdict']} {status['verdictReasons']} bad {named}, not {pool.verdict} {expected}"]
+        told = [*status.get("verdictReasons", ()), *status.get("remarks", ())]
+        return [f"{name}: {status['verdict']} {told} bad {named}, not {pool.verdict} {expected}"]
 
 
 def answered(ask: Callable[[], Found]) -> Found | None:
@@ -106,6 +108,7 @@ def arrange(cluster: Cluster) -> tuple[dict[str, list[str]], str]:
     for pool in POOLS:
         cluster.kubectl("label", "node", *nodes[pool.name], f"{LABEL}={pool.name}")
         pool.arrange(cluster, nodes[pool.name])
+    time.sleep(STAGES_SECONDS)
     return nodes, names[-1]
 
 
