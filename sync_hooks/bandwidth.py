@@ -64,7 +64,7 @@ def _of_job(sample: Sample) -> Answer:
     job = find_job(sample.namespace, sample.spec.job_ref.name, status.job_uid, sample.observed)
     if isinstance(job, Unreadable):
         return answering.wait(sample, job)
-    if isinstance(job, JobState) and not job.ended and sampling.is_early(sample, job.workload_uid):
+    if sampling.is_early(sample, job):
         return answering.unchanged(sample.request, answering.NOT_YET_RESYNC_SECONDS)
     if isinstance(job, Gone) and status.job_uid is None:
         return answering.wait(sample, NotThere("JobNotFound", job.message))

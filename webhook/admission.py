@@ -23,12 +23,12 @@ from sync_hooks.admission.rules import known_kinds
 from sync_hooks.api.model import API_VERSION as OUR_VERSION
 from sync_hooks.api.model import GROUP
 from webhook.body import media_type, read_body
+from webhook.limits import SMALL_BYTES
 from webhook.metrics import ADMISSION_REQUESTS, ADMISSION_SECONDS, series
 from webhook.response import JSON, JsonResponse
 
 API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
-USUAL_BYTES = 1 << 18  # of an object: as Python's objects it takes some 6 MB at most
 MOST_COMMAS = 400_000  # of an object, so as many values; etcd takes none that has half of them
 MOST_AT_ONCE = 4  # judged; more are no faster, as they share one interpreter, and each may take some 30 MB
 OPERATIONS = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
@@ -134,7 +134,7 @@ def _reviewed(call: _Request, face: Face) -> Answer:
 def _too_large(call: _Request) -> Verdict | None:
     """Refuse what holds so many values that taking it apart would cost all our memory."""
     for item in (call.object, call.old_object):
-        if memoryview(item).nbytes > USUAL_BYTES and bytes(item).count(b",") > MOST_COMMAS:
+        if memoryview(item).nbytes > SMALL_BYTES and bytes(item).count(b",") > MOST_COMMAS:
             return Verdict(Refusal(413, "RequestEntityTooLarge", f"an object may hold at most {MOST_COMMAS} values"))
     return None
 

@@ -19,7 +19,7 @@ from sync_hooks.api.conditions import INVALID_SPEC
 from sync_hooks.api.observed import LiveObject
 from sync_hooks.api.request import CHILD_TYPES, Child, Request, decode
 from sync_hooks.api.sync import Answer, Busy, Event, Observed, Read, Reads, Result, Unreadable
-from sync_hooks.execution.answers import is_current, keep_live, own_read, stub
+from sync_hooks.execution.answers import STALE_RESYNC_SECONDS, is_current, keep, own_read, stub
 from sync_hooks.execution.refusal import refused
 
 MOST_ROUNDS = 6  # a hook asks, looks and asks again; more means it never ends
@@ -105,7 +105,7 @@ def _ask(function: Hook, request: Request, read: Reader, now: datetime) -> Resul
     result = _follow(function, about, {own: live}, read, now)
     if is_current(request.parent, live) or isinstance(result, Busy) or _is_harmless(about, result):
         return result
-    return keep_live(about)
+    return keep(about, STALE_RESYNC_SECONDS)  # the next request is newer
 
 
 def _follow(function: Hook, request: Request, observed: dict[Read, Any], read: Reader, now: datetime) -> Result | Busy:

@@ -12,19 +12,11 @@ from typing import Any
 import msgspec
 
 from cli.simulator.entry import Object, encode_sorted, with_metadata
+from cli.simulator.metadata import READ_ONLY, status_replaced
+from sync_hooks.api.names import ANNOTATION_APPLIED
 
-LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
+LAST_APPLIED = ANNOTATION_APPLIED
 MERGE_KEYS = ("containerPort", "port", "mountPath", "name", "uid", "ip", "path")
-SYSTEM_FIELDS = (
-    "selfLink",
-    "uid",
-    "resourceVersion",
-    "generation",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "managedFields",
-)
 
 
 class ApplyError(Exception):
@@ -39,14 +31,9 @@ def updated(observed: Object, desired: Object) -> Object:
     noted = (observed["metadata"].get("annotations") or {}).get(LAST_APPLIED)
     wanted = _without_note(desired)
     merged: Object = _merge("", observed, msgspec.json.decode(noted) if noted else None, wanted)
-    system = {field: observed["metadata"].get(field) for field in SYSTEM_FIELDS}
+    system = {field: observed["metadata"].get(field) for field in READ_ONLY}
     annotations = {**(merged["metadata"].get("annotations") or {}), LAST_APPLIED: encode_sorted(wanted).decode()}
-    merged = with_metadata(merged, **system, annotations=annotations)
-    return {**{key: value for key, value in merged.items() if key != "status"}, **_status(observed)}
-
-
-def _status(observed: Object) -> Object:
-    return {"status": observed["status"]} if "status" in observed else {}
+    return status_replaced(with_metadata(merged, **system, annotations=annotations), observed)
 
 
 def _without_note(desired: Object) -> Object:

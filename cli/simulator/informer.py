@@ -11,10 +11,11 @@ from cli.simulator.entry import Change, Entry
 from cli.simulator.faults import Dice
 from cli.simulator.kinds import Kind
 from cli.simulator.store import Store
+from sync_hooks.api.names import LABEL_CONTROLLER
 
 WATCH_SECONDS = 0.02  # from a write until the informer of another process knows
 LONGEST_LAG_SECONDS = 60.0  # of one API server behind another
-CONTROLLER_UID = "controller-uid"  # the label that generateSelector puts on children
+CONTROLLER_UID = LABEL_CONTROLLER  # the label that generateSelector puts on children
 
 
 class Informer:

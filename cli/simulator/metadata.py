@@ -20,7 +20,7 @@ SYSTEM_FIELDS = (
 )
 """Metadata that only the API server writes; what a client sends there is ignored."""
 
-DROPPED_ON_CREATE = (
+READ_ONLY = (
     "uid",
     "resourceVersion",
     "generation",
@@ -30,11 +30,12 @@ DROPPED_ON_CREATE = (
     "managedFields",
     "selfLink",
 )
+"""Metadata that the API server makes for a new object, and that Metacontroller leaves as it is in one it updates."""
 
 
 def created(kind: Kind, obj: Object, *, uid: str, version: str, now: str) -> Object:
     """Return a new object as it is stored; a custom kind loses the status that it came with."""
-    metadata = {name: value for name, value in obj["metadata"].items() if name not in DROPPED_ON_CREATE}
+    metadata = {name: value for name, value in obj["metadata"].items() if name not in READ_ONLY}
     metadata |= {"uid": uid, "resourceVersion": version, "creationTimestamp": now}
     if kind.generation:
         metadata["generation"] = 1

@@ -37,11 +37,6 @@ def keep(request: Request, resync_after: float = 0) -> Result:
     return Result(status=_as_dict(request.parent.status), children=stubs(request), resync_after=resync_after)
 
 
-def keep_live(request: Request) -> Result:
-    """Change nothing where the request was older than its parent, which is live in it by now: the next one is newer."""
-    return keep(request, STALE_RESYNC_SECONDS)
-
-
 def own_read(parent: LiveObject) -> GetObject:
     """Return the read that shows the parent as it is now, not as the caches had it."""
     return GetObject(parent.api_version, parent.kind, parent.metadata.name, parent.metadata.namespace)

@@ -130,10 +130,8 @@ def _drain(request: Request, status: JobStatus, observed: Observed, now: datetim
     if failed and not read_status(JobStatus, request.parent.status).settled:
         return answer(request, status, resync_after=NEXT_STEP_SECONDS)
     dropped = tuple(request.of(TRAIN_JOB, TrainJobChild)) if failed else ()
-    name, namespace = (
-        train_job_name(request.parent.metadata.name, status.attempt or 0),
-        request.parent.metadata.namespace,
-    )
+    namespace = request.parent.metadata.namespace
+    name = train_job_name(request.parent.metadata.name, status.attempt or 0)
     pods, train_job = ListPods(namespace, name, fresh=True), GetObject(TRAINER_VERSION, "TrainJob", name, namespace)
     wanted: tuple[Read, ...] = (pods, train_job) if failed and not dropped else (pods,)
     if any(read not in observed for read in wanted):

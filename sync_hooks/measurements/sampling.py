@@ -24,7 +24,7 @@ from sync_hooks.measurements.answering import answer, measuring, unchanged
 from sync_hooks.measurements.page import page_bytes, since
 from sync_hooks.measurements.pods import Source
 from sync_hooks.measurements.sample import Sample, SpecT, StatusT
-from sync_hooks.measurements.subject import job_read
+from sync_hooks.measurements.subject import Gone, JobState, job_read
 
 DEFAULT_INTERVAL_SECONDS = 60
 LONGEST_INTERVAL_SECONDS = 120  # the end of a Job must be noticed while its pods still exist
@@ -81,14 +81,15 @@ def _is_told(request: Request, workload_uid: str | None) -> bool:
     return bool(workload_uid) and (request.parent.metadata.annotations or {}).get(ANNOTATION_ENDED) == workload_uid
 
 
-def is_early(sample: Sample[SpecT, StatusT], workload_uid: str) -> bool:
+def is_early(sample: Sample[SpecT, StatusT], job: JobState | Gone) -> bool:
     """Tell whether this sync is due only by an end of which nothing is written down yet.
 
     It may never be: a word that was given and lost is no reason to read no more.
     """
+    if isinstance(job, Gone) or job.ended or not _is_told(sample.request, job.workload_uid):
+        return False
     since = sample.status.last_sample_time or sample.request.parent.metadata.creation_timestamp
-    left = seconds_left(since, interval(sample.spec.sample_interval), sample.now)
-    return _is_told(sample.request, workload_uid) and left > 0
+    return seconds_left(since, interval(sample.spec.sample_interval), sample.now) > 0
 
 
 def seconds_left(last_sample: str | None, seconds: float, now: datetime) -> float:
