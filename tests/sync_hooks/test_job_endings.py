@@ -77,6 +77,7 @@ def test_a_failed_node_is_not_restarted_on():
 # Stalls
 
 STALL = {"stallMultiplier": 3, "goodputMeasurement": {"logProfileRef": "megatron", "sampleInterval": "10s"}}
+STEPS = {"lastStepTimestamp": "2026-01-01T12:10:00Z", "avgStepTimeSec": 5, "logInterval": 2}
 
 
 def watched(seconds: int, **status: Any):
@@ -86,17 +87,15 @@ def watched(seconds: int, **status: Any):
 
 
 def test_steps_that_stop_coming_are_a_stall():
-    steps = {"lastStepTimestamp": "2026-01-01T12:10:00Z", "avgStepTimeSec": 5, "logInterval": 2}
-    early = watched(640, **steps, lastSampleTime="2026-01-01T12:10:35Z")
+    early = watched(640, **STEPS, lastSampleTime="2026-01-01T12:10:35Z")
     assert states(early)["InProgress"] == "True"
-    late = watched(700, **steps, lastSampleTime="2026-01-01T12:11:35Z")
+    late = watched(700, **STEPS, lastSampleTime="2026-01-01T12:11:35Z")
     assert reason(late, "Failed") == "WorkloadStalled"
 
 
 @pytest.mark.parametrize(("seconds", "expected"), [(650, "InProgress"), (651, "Failed")], ids=["in time", "too late"])
 def test_a_stall_is_longer_than_the_steps_that_may_be_late_and_two_looks(seconds: int, expected: str):
-    steps = {"lastStepTimestamp": "2026-01-01T12:10:00Z", "avgStepTimeSec": 5, "logInterval": 2}
-    assert states(watched(seconds, **steps, lastSampleTime="2026-01-01T12:10:45Z"))[expected] == "True"
+    assert states(watched(seconds, **STEPS, lastSampleTime="2026-01-01T12:10:45Z"))[expected] == "True"
 
 
 def test_a_measurement_that_has_not_been_reading_proves_no_stall():
@@ -112,8 +111,7 @@ def test_a_measurement_that_has_not_been_reading_proves_no_stall():
     ],
 )
 def test_a_stall_is_proved_by_a_look_of_the_last_two_intervals(sampled: str, expected: str):
-    steps = {"lastStepTimestamp": "2026-01-01T12:10:00Z", "avgStepTimeSec": 5, "logInterval": 2}
-    assert states(watched(700, **steps, lastSampleTime=sampled))[expected] == "True"
+    assert states(watched(700, **STEPS, lastSampleTime=sampled))[expected] == "True"
 
 
 def test_the_clock_of_a_workload_goes_on_when_its_pods_vanish():
@@ -130,9 +128,8 @@ def test_the_clock_of_a_workload_goes_on_when_its_pods_vanish():
     ],
 )
 def test_of_a_stall_and_the_end_of_the_time_what_came_first_counts_whenever_it_is_seen(timeout: str, expected: str):
-    steps = {"lastStepTimestamp": "2026-01-01T12:10:00Z", "avgStepTimeSec": 5, "logInterval": 2}
     start = {"workloadStartTime": "2026-01-01T12:00:00Z", "workloadPhase": "Running"}
-    measured = goodput(**steps, lastSampleTime="2026-01-01T12:14:55Z")
+    measured = goodput(**STEPS, lastSampleTime="2026-01-01T12:14:55Z")
     late = sync(
         parent(start, **STALL, timeout=timeout), [train_job(), measured], {JOBSET: jobset(), PODS: RUNNING}, seconds=900
     )

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,13 +22,6 @@ from certs.authority import issue
 from tests.sync_hooks.admission.cases import manifest
 from tests.webhook.serving import BAD, GOOD, NAMES, ROOT, Server, review, start, stop
 from webhook.tls import HEAD_SECONDS
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    running = start(tmp_path_factory.mktemp("server"))
-    yield running
-    stop(running)
 
 
 def test_it_answers_over_tls(server: Server) -> None:

@@ -7,7 +7,7 @@ import signal
 import socket
 import struct
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -22,13 +22,6 @@ from webhook.settings import ADMISSION, HOOKS
 from webhook.tls import HEAD_SECONDS, REQUEST_SECONDS
 
 LARGE = MOST_BYTES[ADMISSION]
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    running = start(tmp_path_factory.mktemp("server"))
-    yield running
-    stop(running)
 
 
 def is_answered_at_once(server: Server) -> bool:
