@@ -36,6 +36,7 @@ from sync_hooks.execution.phase import (
     Workload,
     belongs,
     ended,
+    jobset_uid,
     own_pods,
     suspended,
     terminal_condition,
@@ -105,7 +106,7 @@ def _watch(
 ) -> Answer:
     """Look at the pods: at a shared snapshot, but for the first that run, which may be gone a moment later."""
     first = not status.nodes and any(item.ready for item in train_job.status.jobs_status)
-    pods = _pods(request, train_job, observed, fresh=first)
+    pods = _pods(request, status, train_job, observed, fresh=first)
     if isinstance(pods, Reads):
         return pods
     if isinstance(pods, Unreadable):
@@ -114,17 +115,20 @@ def _watch(
 
 
 def _pods(
-    request: Request, train_job: TrainJobChild, observed: Observed, *, fresh: bool
+    request: Request, status: JobStatus, train_job: TrainJobChild, observed: Observed, *, fresh: bool
 ) -> tuple[Pod, ...] | Unreadable | Reads:
-    """Return the pods of the workload; where there are any, the JobSet that they name must be that of the TrainJob."""
+    """Return the pods of the workload: those of the JobSet that the TrainJob owns, which is read where pods are new."""
     pods, jobset = ListPods(request.parent.metadata.namespace, train_job.name, fresh=fresh), _jobset(request, train_job)
     if pods not in observed or ListNodes() not in observed:
         return Reads((pods, ListNodes()))
-    if not observed[pods] or isinstance(observed[pods], Unreadable):
-        return observed[pods]  # type: ignore[no-any-return]  # observed under this very read
+    found = observed[pods]
+    if isinstance(found, Unreadable) or all(jobset_uid(pod) == status.jobset_uid for pod in found):
+        return found  # type: ignore[no-any-return]  # observed under this very read
     if jobset not in observed:
         return Reads((jobset,))
-    return observed[jobset] if isinstance(observed[jobset], Unreadable) else own_pods(observed[pods], observed[jobset])
+    if isinstance(observed[jobset], Unreadable):
+        return observed[jobset]  # type: ignore[no-any-return]
+    return own_pods(found, observed[jobset]) if belongs(observed[jobset], train_job) else ()
 
 
 def _jobset(request: Request, train_job: TrainJobChild) -> GetObject:

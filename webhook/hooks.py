@@ -20,6 +20,7 @@ from webhook.body import read_body
 from webhook.events import EventPoster
 from webhook.metering import counted, note_answer, note_status
 from webhook.observer import Observer
+from webhook.pace import Pace
 from webhook.response import JsonResponse
 from webhook.settings import Settings
 
@@ -32,6 +33,7 @@ def register(app: Flask, settings: Settings) -> None:
     """Add the hooks' routes to an application."""
     api = ApiServer(settings.kubeconfig, direct=True)
     read, events, tokens = counted(Observer(api).read), EventPoster(api), TokenFile(settings.token_file)
+    pace = Pace()
 
     @app.post("/hooks/<controller>/<hook>")
     def call(controller: str, hook: str) -> JsonResponse:
@@ -39,12 +41,10 @@ def register(app: Flask, settings: Settings) -> None:
         if refused is not None:
             note_answer(controller, refused.status)
             return _response(refused)
-        began, now = perf_counter(), datetime.now(UTC)
-        answered = _answer(controller, hook, read, now)
-        note_answer(controller, answered.status, perf_counter() - began)
+        answered = _answer(controller, hook, read, pace)
         note_status(answered)
         if answered.parent is not None and answered.events:
-            events.post(answered.parent, answered.events, now)
+            events.post(answered.parent, answered.events, datetime.now(UTC))
         return _response(answered)
 
 
@@ -57,14 +57,24 @@ def _refusal(tokens: TokenFile, controller: str, hook: str) -> HookResponse | No
     return None
 
 
-def _answer(controller: str, hook: str, read: Reader, now: datetime) -> HookResponse:
-    """Answer a call; trouble of our own is an answer too."""
+def _answer(controller: str, hook: str, read: Reader, pace: Pace) -> HookResponse:
+    """Answer a call, and count it; the time it takes is that from when its turn has come."""
     try:
         with read_body() as body:
-            return answer(controller, hook, body, read, now)
+            pace.keep(body)
+            began = perf_counter()
+            answered = _answer_now(controller, hook, body, read)
     except HTTPException as error:
         note_answer(controller, error.code or 500)
         raise
+    note_answer(controller, answered.status, perf_counter() - began)
+    return answered
+
+
+def _answer_now(controller: str, hook: str, body: bytes, read: Reader) -> HookResponse:
+    """Answer a call; trouble of our own is an answer too."""
+    try:
+        return answer(controller, hook, body, read, datetime.now(UTC))
     except ValueError:
         return HookResponse(400, b'{"error":{"message":"the body is not JSON"}}')
     except Exception:

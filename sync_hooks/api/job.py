@@ -145,6 +145,8 @@ class JobStatus(ApiModel):
     """InProgress, Succeeded and Failed exclude each other; HardwareFailed and ValidationFailed are additive."""
     workload_ref: ObjectReference | None = None
     """The TrainJob of the current attempt, once it has been seen."""
+    jobset_uid: str | None = Field(default=None, alias="jobSetUID")
+    """UID of the TrainJob's JobSet, once pods of it have been seen: pods belong to the workload by it."""
     attempt: Int32 | None = None
     """Number of the current attempt, from 0."""
     failed_attempts: list[FailedAttempt] | None = None

@@ -31,9 +31,11 @@ from sync_hooks.execution.phase import (
     FAILED,
     PENDING,
     RUNNING,
+    STARTING,
     Workload,
     is_launcher,
     is_live,
+    jobset_uid,
     under_way,
     worker_index,
 )
@@ -45,6 +47,11 @@ POLL_SECONDS = 15  # pods tell no hook that they start
 RUNNING_POLL_SECONDS = 60
 UNSCHEDULABLE_GRACE_SECONDS = 300  # schedulers need a while; before that it is no news
 UNSCHEDULABLE = "WorkloadUnschedulable"
+EARLY = {
+    UNSCHEDULABLE: (UNSCHEDULABLE_GRACE_SECONDS, "the workload waits to be scheduled"),
+    STARTING: (30, "the pods are being made and started"),  # each pod that starts would be one more status
+}
+"""What is said of a wait before its details are news, and for how many seconds."""
 REPORT_GIVE_UP_SECONDS = 300  # from the end of the pods: controllers that start anew have told by then
 NOT_REPORTED = "CompletionNotReported"
 MOST_NAMED = 5  # nodes in a message
@@ -60,14 +67,14 @@ def hold_back(request: Request, spec: JobSpec, status: JobStatus, workload: Work
 def _pending(
     request: Request, spec: JobSpec, status: JobStatus, workload: Workload, now: datetime, *, begun: bool = False
 ) -> Result:
-    """Show what is waited for; an unschedulable workload's reason after a grace.
+    """Show what is waited for, in detail after a grace.
 
     Objects that the pods need are made again where somebody deleted them: without its runtime no TrainJob starts.
     Measurements are made when the first pod has ``begun``: before they would only ask whether one has.
     """
     waiting = wait(status.waiting, workload.reason, workload.message, now)
-    early = workload.reason == UNSCHEDULABLE and waited(waiting, now) < UNSCHEDULABLE_GRACE_SECONDS
-    message = "the workload waits to be scheduled" if early else workload.message
+    grace, general = EARLY.get(workload.reason, (0, ""))
+    message = general if waited(waiting, now) < grace else workload.message
     shown = waiting.model_copy(update={"message": message})
     new = status.model_copy(update={"workload_phase": PENDING, "waiting": shown})
     entered = enter(new, IN_PROGRESS, "WorkloadPending", message, now)
@@ -170,10 +177,10 @@ def _unschedulable(
 
 
 def note_places(status: JobStatus, pods: tuple[Pod, ...]) -> JobStatus:
-    """Write down when the pods had all started, and on which node each worker is: JobSet removes workers at the end."""
+    """Write down whose the pods are, when they had all started, and the node of each worker: JobSet removes workers."""
     workers = sorted((worker_index(pod), pod.spec.node_name) for pod in pods if not is_launcher(pod))
     started = [pod.status.start_time for pod in pods]
-    update: dict[str, object] = {}
+    update: dict[str, object] = {"jobset_uid": jobset_uid(pods[0])} if pods else {}
     if pods and all(started):
         update["workload_start_time"] = status.workload_start_time or max(map(str, started))
     if 0 < len(workers) <= MOST_PLACES and all(node for _, node in workers) and len(workers) >= len(status.nodes or ()):

@@ -21,6 +21,7 @@ SUCCEEDED = "Succeeded"
 FAILED = "Failed"
 
 JOBSET_VERSION = "jobset.x-k8s.io/v1alpha2"
+STARTING = "WorkloadStarting"
 COMPLETION_PENDING = "CompletionPending"  # the pods have succeeded; JobSet and Trainer have not told so
 
 
@@ -67,16 +68,14 @@ def suspended(train_job: TrainJobChild) -> Workload:
 def under_way(pods: Sequence[Pod]) -> Workload:
     """Return the phase of a TrainJob that has neither ended nor is held back, from its own pods."""
     if not pods:
-        return Workload(
-            PENDING, "WorkloadStarting", "no pod exists yet: none was made, or quota or PodSecurity refuse them"
-        )
+        return Workload(PENDING, STARTING, "no pod exists yet: none was made, or quota or PodSecurity refuse them")
     blocked = [text for text in map(unschedulable, pods) if text]
     if blocked:
         return Workload(PENDING, "WorkloadUnschedulable", blocked[0])
     late = [pod for pod in pods if not pod.status.start_time]
     if late:
         text = f"{len(late)} of {len(pods)} pods are not started, {late[0].name} first"
-        return Workload(PENDING, "WorkloadStarting", text)
+        return Workload(PENDING, STARTING, text)
     held = [text for text in map(held_up, pods) if text]
     started = max(pod.status.start_time or "" for pod in pods)
     if held:
@@ -99,7 +98,12 @@ def own_pods(pods: Sequence[Pod], jobset: LiveObject | None) -> tuple[Pod, ...]:
     """Return the pods that really are the JobSet's: labels can be forged, a UID cannot be guessed."""
     if jobset is None:
         return ()
-    return tuple(pod for pod in pods if pod.labels.get(JOBSET_UID) == jobset.metadata.uid)
+    return tuple(pod for pod in pods if jobset_uid(pod) == jobset.metadata.uid)
+
+
+def jobset_uid(pod: Pod) -> str:
+    """Return the UID of the JobSet that a pod names as its own, empty where it names none."""
+    return pod.labels.get(JOBSET_UID, "")
 
 
 def is_live(pod: Pod) -> bool:

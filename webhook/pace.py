@@ -1,0 +1,63 @@
+"""The pace of large requests: about one parent they are answered only so often, the less often the larger they are.
+
+Any change of a Job makes Metacontroller send the Workflow again, with all its Jobs: about a run of hundreds of groups
+it would ask without a pause, each time with megabytes to encode, send and decode, and for another status that somebody
+else must look at. While an answer is held back it gathers the changes, and its next request brings them all.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from time import monotonic, sleep
+
+import msgspec
+
+FREE_BYTES = 64 << 10  # six Jobs: what is smaller costs little, and is about small runs, where somebody waits
+SECONDS_A_BYTE = 1 / (1 << 20)
+LONGEST_SECONDS = 2.0  # next to a minute of a workload; no timeout is near
+
+
+class _Metadata(msgspec.Struct):
+    uid: str = ""
+
+
+class _Parent(msgspec.Struct):
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+
+
+class _Request(msgspec.Struct):
+    parent: _Parent = msgspec.field(default_factory=_Parent)
+
+
+_REQUEST = msgspec.json.Decoder(_Request)
+
+
+class Pace:
+    """When each parent may be answered next; one a process, shared by its threads."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic, pause: Callable[[float], None] = sleep) -> None:
+        """Start with nobody to be waited for."""
+        self._clock, self._pause = clock, pause
+        self._due: dict[str, float] = {}
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        """Return how many parents are remembered."""
+        return len(self._due)
+
+    def keep(self, body: bytes) -> None:
+        """Return when a request may be answered: at once after a quiet time, and always if it is small."""
+        if len(body) < FREE_BYTES:
+            return
+        try:
+            uid = _REQUEST.decode(body).parent.metadata.uid
+        except (msgspec.DecodeError, RecursionError):
+            return  # it will be refused
+        with self._lock:
+            now = self._clock()
+            due = min(max(now, self._due.get(uid, now)), now + LONGEST_SECONDS)
+            self._due = {other: time for other, time in self._due.items() if time > now}
+            self._due[uid] = due + min(LONGEST_SECONDS, len(body) * SECONDS_A_BYTE)
+        if due > now:
+            self._pause(due - now)
