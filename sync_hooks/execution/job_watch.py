@@ -32,6 +32,7 @@ from sync_hooks.execution.phase import (
     PENDING,
     RUNNING,
     STARTING,
+    SUSPENDED,
     Workload,
     is_launcher,
     is_live,
@@ -43,8 +44,9 @@ from sync_hooks.execution.snapshot import pick
 from sync_hooks.execution.waiting import NOT_READ, READ_FAILING, wait, wait_within, waited
 
 DEFAULT_TIMEOUT_SECONDS = 24 * 3600
-POLL_SECONDS = 15  # pods tell no hook that they start
+POLL_SECONDS = 15  # at first: pods tell no hook that they start, only their TrainJob does, later
 RUNNING_POLL_SECONDS = 60
+QUEUED_POLL_SECONDS = 300  # the TrainJob itself tells when it is let go; thousands may be queued
 UNSCHEDULABLE_GRACE_SECONDS = 300  # schedulers need a while; before that it is no news
 UNSCHEDULABLE = "WorkloadUnschedulable"
 EARLY = {
@@ -79,7 +81,8 @@ def _pending(
     new = status.model_copy(update={"workload_phase": PENDING, "waiting": shown})
     entered = enter(new, IN_PROGRESS, "WorkloadPending", message, now)
     wanted = [*missing_dependencies(request, spec), *(measurements(request, spec, entered) if begun else ())]
-    return answer(request, entered, wanted, resync_after=POLL_SECONDS)
+    again = min(RUNNING_POLL_SECONDS, max(POLL_SECONDS, waited(waiting, now) / 4))
+    return answer(request, entered, wanted, resync_after=QUEUED_POLL_SECONDS if workload.reason == SUSPENDED else again)
 
 
 def watch(

@@ -22,6 +22,7 @@ FAILED = "Failed"
 
 JOBSET_VERSION = "jobset.x-k8s.io/v1alpha2"
 STARTING = "WorkloadStarting"
+SUSPENDED = "WorkloadSuspended"
 COMPLETION_PENDING = "CompletionPending"  # the pods have succeeded; JobSet and Trainer have not told so
 
 
@@ -62,7 +63,7 @@ def ended(condition: Condition) -> Workload:
 def suspended(train_job: TrainJobChild) -> Workload:
     """Return the phase of a TrainJob that is held back, by Kueue or by hand."""
     texts = [item.message for item in train_job.status.conditions if item.type == "Suspended" and item.status == "True"]
-    return Workload(PENDING, "WorkloadSuspended", f"the TrainJob is suspended: {texts[0] if texts else 'queued'}")
+    return Workload(PENDING, SUSPENDED, f"the TrainJob is suspended: {texts[0] if texts else 'queued'}")
 
 
 def under_way(pods: Sequence[Pod]) -> Workload:

@@ -122,6 +122,7 @@ def test_a_suspended_train_job_starts_no_clock_however_long_it_is_held():
     assert states(answer)["InProgress"] == "True"
     assert answer.status["workloadPhase"] == "Pending"
     assert "workloadStartTime" not in answer.status
+    assert answer.resync_after == 300  # its TrainJob tells by itself
 
 
 def test_an_unschedulable_pod_is_shown_in_the_schedulers_words_after_a_grace():
@@ -131,6 +132,7 @@ def test_an_unschedulable_pod_is_shown_in_the_schedulers_words_after_a_grace():
     assert "0/9 nodes" not in first.status["waiting"]["message"]
     later = sync(parent(first.status), [train_job()], observed, seconds=400)
     assert "0/9 nodes" in later.status["waiting"]["message"]
+    assert (first.resync_after, later.resync_after) == (15, 60)  # seldom, once it takes long
     assert "workloadStartTime" not in later.status
 
 
