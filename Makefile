@@ -95,11 +95,11 @@ $(CACHE)/uv-$(UV_VERSION)/bin/uv:
 UV = $(CACHE)/uv-$(UV_VERSION)/bin/uv
 
 .PHONY: sbom
-sbom: $(CACHE)/uv-$(UV_VERSION)/bin/uv ## Print what is in the image as CycloneDX
+sbom: $(CACHE)/uv-$(UV_VERSION)/bin/uv ## Print the Python packages of the image as CycloneDX
 	@$(UV) tool run --quiet --from cyclonedx-bom==7.5.0 cyclonedx-py requirements requirements-runtime.lock --output-reproducible
 
 .PHONY: audit
-audit: $(CACHE)/uv-$(UV_VERSION)/bin/uv ## Ask the package index for advisories about what is in the image; fails where it has none to give
+audit: $(CACHE)/uv-$(UV_VERSION)/bin/uv ## Ask the package index for advisories about the Python packages of the image; fails where it has none to give
 	@$(UV) tool run --quiet --from pip-audit==2.9.0 pip-audit --requirement requirements-runtime.lock --require-hashes --disable-pip --strict
 
 .PHONY: bench

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any, Protocol
 
 MERGE = "application/merge-patch+json"
@@ -14,6 +13,7 @@ STRATEGIC_MERGE = "application/strategic-merge-patch+json"
 APPLY = "application/apply-patch+yaml"
 FIELD_MANAGER = "workloadrun"
 SECONDS = 10  # for one request; the next look comes anyway
+MOST_BYTES_TOLD = 300  # of an answer that says no more than itself
 
 UNREACHABLE = 0
 NOT_FOUND = 404
@@ -23,7 +23,10 @@ Object = dict[str, Any]
 
 
 class ApiError(Exception):
-    """The API server refused or could not be reached; ``status`` is UNREACHABLE for the latter."""
+    """The API server refused or could not be reached; ``status`` is UNREACHABLE for the latter.
+
+    What answers with anything but an object of Kubernetes is no API server; without a token none can be reached.
+    """
 
     def __init__(self, status: int, message: str) -> None:
         """Keep the HTTP status and one line for people."""
@@ -63,7 +66,11 @@ class ClusterApi:
         self._client: Any = client.ApiClient(configuration)
         self._host: str = configuration.host
         self._refused: Any = client.ApiException
-        self._unreachable = urllib3.exceptions.HTTPError
+        self._unreachable: tuple[type[Exception], ...] = (
+            OSError,
+            urllib3.exceptions.HTTPError,
+            config.ConfigException,  # the pod's token is empty for a moment, or a kubeconfig's command failed
+        )
 
     def get(self, path: str) -> Object:
         """Read an object, or a list."""
@@ -86,25 +93,34 @@ class ClusterApi:
         self, method: str, path: str, body: Object | None = None, content_type: str = "application/json"
     ) -> Object:
         headers: dict[str, str] = {"Accept": "application/json", "Content-Type": content_type}
-        self._client.update_params_for_auth(headers, [], ["BearerToken"], path, method, body)
         try:
+            self._client.update_params_for_auth(headers, [], ["BearerToken"], path, method, body)
             response = self._client.rest_client.request(
                 method, self._host + path, headers=headers, body=body, _request_timeout=SECONDS
             )
             content: bytes = response.read()
         except self._refused as error:
             raise ApiError(error.status or UNREACHABLE, f"{method} {path}: {error.reason}") from error
-        except (OSError, self._unreachable) as error:
+        except self._unreachable as error:
             raise ApiError(UNREACHABLE, f"{method} {path}: {error}") from error
-        if response.status >= 400:
-            raise ApiError(response.status, f"{method} {path}: {response.status} {_message(content)}")
-        found: Object = json.loads(content)
+        found = _object(content)
+        if response.status >= 300:
+            raise ApiError(response.status, f"{method} {path}: {response.status} {_message(found, content)}")
+        if not isinstance(found.get("metadata"), dict):  # every object and every list has it; a proxy's page has not
+            what = f"{len(content)} bytes of {response.headers.get('Content-Type', 'no type')}"  # may be half a Secret
+            raise ApiError(UNREACHABLE, f"{method} {path}: no API server answers so: {what}")
         return found
 
 
-def _message(content: bytes) -> str:
+def _object(content: bytes) -> Object:
+    """Read an object, an empty one where there is none: pages of proxies are HTML, text, or JSON of their own."""
     try:
-        answer: Mapping[str, Any] = json.loads(content)
-        return str(answer.get("message", ""))[:300]
-    except (ValueError, AttributeError):
-        return content[:300].decode(errors="replace")
+        found = json.loads(content)
+    except (ValueError, RecursionError):  # RecursionError: nested too deeply
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _message(found: Object, content: bytes) -> str:
+    text = str(found["message"]) if "message" in found else content[:MOST_BYTES_TOLD].decode(errors="replace")
+    return " ".join(text[:MOST_BYTES_TOLD].split())

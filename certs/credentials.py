@@ -156,7 +156,9 @@ def _tokens(data: Mapping[str, bytes], rotation: Mapping[str, Any]) -> Tokens:
         if number and _TOKEN.fullmatch(text):
             values[int(number[1])] = text
     current = rotation.get("current")
-    if current not in values:  # lost or spoilt: the newest is the one that most probably is in use
+    if (
+        not isinstance(current, int) or current not in values
+    ):  # lost or spoilt: the newest is the one that most probably is in use
         current = max(values, default=0)
     return Tokens(values, current, _time(rotation.get("made")), _progress(rotation))
 
@@ -180,7 +182,7 @@ def _progress(content: Mapping[str, Any]) -> Progress:
 def _object(content: bytes) -> Mapping[str, Any]:
     try:
         return _map(json.loads(content))
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
 
 
@@ -195,6 +197,6 @@ def _text(time: datetime | None) -> str:
 def _time(text: object) -> datetime | None:
     try:
         time = datetime.fromisoformat(str(text))
-    except ValueError:
+        return time.astimezone(UTC) if time.tzinfo else None
+    except (ValueError, OverflowError):  # OverflowError: the first or the last hours of all time
         return None
-    return time if time.tzinfo else None

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
 from certs.authority import KeyPair
@@ -114,12 +114,13 @@ def _fault(
 
 
 def _key_mismatch(subject: _Subject) -> Fault | None:
-    try:
-        key = load_pem_private_key(subject.key, password=None).public_key()
-    except (ValueError, TypeError):  # TypeError: it is encrypted
-        return Fault(Reason.UNREADABLE, "has a key that cannot be read")
     form = (Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-    if key.public_bytes(*form) != subject.certificate.public_key().public_bytes(*form):
+    try:
+        key = load_pem_private_key(subject.key, password=None).public_key().public_bytes(*form)
+        certified = subject.certificate.public_key().public_bytes(*form)
+    except (ValueError, TypeError, UnsupportedAlgorithm):  # TypeError: it is encrypted
+        return Fault(Reason.UNREADABLE, "has a key that cannot be read")
+    if key != certified:
         return Fault(Reason.KEY_MISMATCH, "has another certificate's key")
     return None
 
@@ -137,7 +138,7 @@ def _foreign(subject: _Subject) -> Fault | None:
         if subject.issuer is not None:
             subject.certificate.verify_directly_issued_by(subject.issuer)
             return None
-    except (ValueError, TypeError, InvalidSignature):
+    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
         pass
     return Fault(Reason.FOREIGN, "was not signed by the CA")
 

@@ -125,5 +125,5 @@ def _data(secret: Object) -> dict[str, bytes]:
 def _decoded(value: str) -> bytes:
     try:
         return base64.b64decode(value, validate=True)
-    except (binascii.Error, ValueError):
+    except (binascii.Error, ValueError, TypeError):  # TypeError: null
         return b""

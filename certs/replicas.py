@@ -86,8 +86,14 @@ def serving(replicas: Iterable[Endpoint], certificate: bytes) -> Seen:
 
 
 def accepting(replicas: Iterable[Endpoint], token: str, trusted: bytes) -> Seen:
-    """Tell whether all of them accept a token; each must prove with a trusted CA who it is before it is shown."""
-    context = ssl.create_default_context(cadata=trusted.decode("ascii", "replace"))
+    """Tell whether all of them accept a token; each must prove with a trusted CA who it is before it is shown.
+
+    Raises ValueError for a CA that cannot be read.
+    """
+    try:
+        context = ssl.create_default_context(cadata=trusted.decode("ascii", "replace"))
+    except ssl.SSLError as error:
+        raise ValueError(f"the CA cannot be read: {error}") from error
     return _all(replicas, lambda endpoint: _accepts(endpoint, token, context))
 
 

@@ -23,7 +23,8 @@ PARTS = (
         "workloadrun",
         GROUP,
         "defines WorkloadRuns",
-        "helm install workloadrun charts/workloadrun --namespace cre-system --create-namespace",
+        "helm install workloadrun charts/workloadrun --namespace workloadrun --create-namespace, with your image: see "
+        "docs/installation.md",
     ),
     Part(
         "Metacontroller",

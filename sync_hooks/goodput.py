@@ -7,6 +7,7 @@ so that nothing has to be reset; when no other can follow, the sums are final.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from sync_hooks.api.conditions import FAILED, SUCCEEDED
@@ -19,11 +20,14 @@ from sync_hooks.api.sync import Answer, Observed, Reads, Result, Unreadable
 from sync_hooks.api.time import rfc3339
 from sync_hooks.measurements import answering, sampling
 from sync_hooks.measurements.attempts import (
+    FIGURES,
     Attempts,
     cursor_of,
     doubts,
     finish,
     note_beginning,
+    notes,
+    of_pods,
     on_attempt,
     read_pages,
     see_step,
@@ -38,6 +42,9 @@ from sync_hooks.measurements.subject import Gone, JobState, Logs, find_job, find
 Sample = AnySample[GoodputMeasurementSpec, GoodputMeasurementStatus]
 Pages = tuple[tuple[Source, Log], ...]
 """Pages of logs."""
+
+OF_ATTEMPT = ("last_step_timestamp", "application_start_time", "application_stop_time")
+"""Fields of the status that belong to one attempt."""
 
 
 def sync(request: Request, observed: Observed, now: datetime) -> Answer:
@@ -71,12 +78,22 @@ def _on_attempt(sample: Sample, workload_uid: str, restart: int = 0) -> Sample:
     if workload_uid:
         attempts = on_attempt(attempts, workload_uid, restart)
     if attempts.run != sample.status.run:
-        sample = sample.having(last_step_timestamp=None, application_start_time=None, application_stop_time=None)
-    return sample.having(
-        run=attempts.run,
-        earlier=attempts.earlier if attempts.earlier != EarlierRuns() else None,
-        workload_uid=workload_uid or None,
-    )
+        sample = sample.having(**dict.fromkeys(OF_ATTEMPT))
+    return _having(sample, attempts).having(workload_uid=workload_uid or None)
+
+
+def _having(sample: Sample, attempts: Attempts) -> Sample:
+    earlier = attempts.earlier if attempts.earlier != EarlierRuns() else None
+    return sample.having(run=attempts.run, earlier=earlier)
+
+
+def _of_pods(sample: Sample, sources: Sequence[Source]) -> Sample:
+    """Turn to the pods whose logs are read; where they are others, what was shown of the former ones goes."""
+    attempts = _attempts(sample)
+    current = of_pods(attempts, sources)
+    if attempts.run is not None and attempts.run.pods and current.run != attempts.run:
+        sample = sample.having(**dict.fromkeys((*OF_ATTEMPT, *FIGURES)))
+    return _having(sample, current)
 
 
 def _of_logs(sample: Sample, job: JobState) -> Answer:
@@ -86,7 +103,7 @@ def _of_logs(sample: Sample, job: JobState) -> Answer:
         return logs
     if not isinstance(logs, Logs):
         return _without_logs(sample, job, logs)
-    sample = _on_attempt(sample, job.workload_uid, logs.sources[0].restart)
+    sample = _of_pods(_on_attempt(sample, job.workload_uid, logs.sources[0].restart), logs.sources)
     cursors = [cursor_of(sample.status.run, source.places) for source in logs.sources]
     found = sampling.pages(sampling.log_reads(sample.namespace, logs.sources, cursors), sample.observed)
     if isinstance(found, Reads):
@@ -192,7 +209,7 @@ def _conclude(sample: Sample, job: JobState) -> Answer:
     if steps is None:
         nothing = without_steps(_attempts(sample), sample.status.log_interval or 1)
         return _end(sample, job, answering.NO_DATA, nothing)
-    sample = sample.having(doubts=list(doubts(_attempts(sample))) or None, notes=None)
+    sample = sample.having(doubts=list(doubts(_attempts(sample))) or None, notes=list(notes(_attempts(sample))) or None)
     return _end(sample, job, answering.JOB_SUCCEEDED, f"training reached step {steps}")
 
 

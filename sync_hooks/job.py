@@ -15,20 +15,20 @@ from sync_hooks.api.conditions import FAILED, INVALID_SPEC, SUCCEEDED, is_true
 from sync_hooks.api.job import JobSpec, JobStatus
 from sync_hooks.api.model import ObjectReference
 from sync_hooks.api.names import train_job_name
-from sync_hooks.api.observed import Pod
+from sync_hooks.api.observed import LiveObject, Pod
 from sync_hooks.api.request import TRAIN_JOB, Request, TrainJobChild
 from sync_hooks.api.status import read_status
-from sync_hooks.api.sync import Answer, GetObject, ListNodes, ListPods, Observed, Read, Reads, Unreadable
+from sync_hooks.api.sync import Answer, GetObject, ListNodes, ListPods, Observed, Read, Reads, Result, Unreadable
 from sync_hooks.api.time import rfc3339
 from sync_hooks.execution.answers import keep
-from sync_hooks.execution.blame import WORKLOAD_FAILED
+from sync_hooks.execution.blame import CREATION_ERROR, TIMED_OUT, WORKLOAD_FAILED
 from sync_hooks.execution.job_answer import enter, fail, keep_trying
 from sync_hooks.execution.job_attempts import go_on
 from sync_hooks.execution.job_launch import WORKLOAD_DELETED, launch
 from sync_hooks.execution.job_restart import begin_restart, is_restarting, may_restart
 from sync_hooks.execution.job_settle import settle
 from sync_hooks.execution.job_teardown import tear_down
-from sync_hooks.execution.job_watch import hold_back, note_places, watch, watch_blind
+from sync_hooks.execution.job_watch import hold_back, note_places, of_jobset, overtime, ran_out, watch, watch_blind
 from sync_hooks.execution.phase import FAILED as PHASE_FAILED
 from sync_hooks.execution.phase import (
     JOBSET_VERSION,
@@ -41,6 +41,8 @@ from sync_hooks.execution.phase import (
     suspended,
     terminal_condition,
 )
+from sync_hooks.execution.phase import SUCCEEDED as PHASE_SUCCEEDED
+from sync_hooks.execution.waiting import CHILD_GIVE_UP_SECONDS, wait_within
 
 
 def sync(request: Request, observed: Observed, now: datetime) -> Answer:
@@ -86,19 +88,49 @@ def _follow(
     condition = terminal_condition(train_job)
     if condition is None:
         return _watch(request, spec, status, train_job, observed, now)
+    return _conclude(request, spec, status, train_job, ended(condition), observed, now)
+
+
+def _conclude(
+    request: Request,
+    spec: JobSpec,
+    status: JobStatus,
+    train_job: TrainJobChild,
+    workload: Workload,
+    observed: Observed,
+    now: datetime,
+) -> Answer:
+    """Make sure whose end it is, and that the workload has been somewhere, before it counts."""
     jobset = _jobset(request, train_job)
+    seen = observed.get(jobset)
+    if isinstance(seen, LiveObject) and belongs(seen, train_job):
+        status = of_jobset(status, seen.metadata.uid)
     pods = ListPods(request.parent.metadata.namespace, train_job.name, fresh=True)
-    wanted: tuple[Read, ...] = (jobset, pods) if _is_unknown(status) else (jobset,)
+    looked_for = _is_unknown(status) or workload.phase == PHASE_FAILED
+    wanted: tuple[Read, ...] = (jobset, pods) if looked_for else (jobset,)
     if any(read not in observed for read in wanted):
         return Reads(wanted)
-    if isinstance(observed[jobset], Unreadable):
-        return keep_trying(request, status, observed[jobset].reason, now)
-    if not belongs(observed[jobset], train_job):
-        waiting = Workload(PENDING, "WorkloadTerminating", "an earlier JobSet of this name is being removed")
-        return hold_back(request, spec, status, waiting, now)
+    if isinstance(seen, Unreadable):
+        return keep_trying(request, status, seen.reason, now)
+    if not belongs(seen, train_job):
+        return _wait_for_foreign(request, spec, status, now)
     found = observed.get(pods, ())
-    known = own_pods(() if isinstance(found, Unreadable) else found, observed[jobset])
-    return _end(request, spec, note_places(status, known), ended(condition), observed, now)
+    own = own_pods(() if isinstance(found, Unreadable) else found, seen)
+    status = note_places(spec, status, own)
+    if seen is None and workload.phase == PHASE_SUCCEEDED and status.workload_start_time is None:
+        text = f"TrainJob {train_job.name} is called complete, but its JobSet is gone and no pod of it was ever seen"
+        return fail(request, status, WORKLOAD_DELETED, text, now)
+    return _end(request, spec, status, workload, own, observed, now)
+
+
+def _wait_for_foreign(request: Request, spec: JobSpec, status: JobStatus, now: datetime) -> Result:
+    """Wait, bounded, for a JobSet of somebody else to go: Trainer has copied its end."""
+    text = "an earlier JobSet of this name is being removed"
+    waiting = wait_within(CHILD_GIVE_UP_SECONDS, status.waiting, "WorkloadTerminating", text, now)
+    if waiting is None:
+        return fail(request, status, CREATION_ERROR, f"{text} and does not go", now)
+    held = status.model_copy(update={"waiting": waiting})
+    return hold_back(request, spec, held, Workload(PENDING, waiting.reason, text), now)
 
 
 def _watch(
@@ -111,7 +143,7 @@ def _watch(
         return pods
     if isinstance(pods, Unreadable):
         return watch_blind(request, spec, status, pods.reason, now)
-    return watch(request, spec, status, pods, observed[ListNodes()], now)
+    return watch(request, spec, status, pods, observed, now)
 
 
 def _pods(
@@ -151,11 +183,19 @@ def _reference(request: Request, train_job: TrainJobChild) -> ObjectReference:
 
 
 def _end(
-    request: Request, spec: JobSpec, status: JobStatus, workload: Workload, observed: Observed, now: datetime
+    request: Request,
+    spec: JobSpec,
+    status: JobStatus,
+    workload: Workload,
+    pods: tuple[Pod, ...],
+    observed: Observed,
+    now: datetime,
 ) -> Answer:
     update = {"workload_phase": workload.phase, "workload_end_time": workload.ended or rfc3339(now), "waiting": None}
     new = status.model_copy(update=update)
     text = f"{workload.reason}: {workload.message}"
+    if workload.phase == PHASE_FAILED and ran_out(spec, new, pods):
+        return settle(request, spec, enter(new, FAILED, TIMED_OUT, f"{overtime(spec)}: {text}", now), observed, now)
     if workload.phase == PHASE_FAILED and may_restart(spec, new):
         return begin_restart(request, new, text, now)
     if workload.phase == PHASE_FAILED:

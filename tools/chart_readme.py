@@ -26,7 +26,8 @@ INTRODUCTION = """\
 
 {description}: admission, the hooks for Metacontroller, the CompositeControllers, the CustomResourceDefinitions.
 
-    helm install workloadrun charts/workloadrun --namespace workloadrun --create-namespace
+    helm install workloadrun charts/workloadrun --namespace workloadrun --create-namespace \\
+      --set image.repository=registry.example.com/gpu/workloadrun --set image.tag={version}
 
 Kubernetes {kubernetes}, Metacontroller 4.16 or newer, Kubeflow Trainer 2.2 or 2.3. The whole story, with upgrades,
 Argo CD, certificates and what to do when something hangs: [docs/installation.md](../../docs/installation.md).
@@ -48,6 +49,7 @@ def readme() -> str:
     values = (CHART / "values.yaml").read_text("utf-8")
     head = INTRODUCTION.format(
         description=chart["description"],
+        version=chart["appVersion"],
         kubernetes=chart["kubeVersion"].removeprefix(">=").removesuffix(".0-0") + " or newer",
     )
     return head + "".join(rows(values))

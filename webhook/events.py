@@ -1,4 +1,4 @@
-"""Posts events after the answer has gone out, one a transition: its name repeats, so a replayed sync posts nothing.
+"""Posts events in a thread of its own, one a transition: its name repeats, so a replayed sync posts nothing.
 
 An event that cannot be posted is dropped: it never delays or fails a sync.
 """

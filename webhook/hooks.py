@@ -1,4 +1,4 @@
-"""The hooks' HTTP face: authenticate, answer, post events afterwards.
+"""The hooks' HTTP face: authenticate, answer, and hand events to the thread that posts them.
 
 Trouble of our own and overload are answered 429 with a Retry-After, because Metacontroller's back-off after an error
 grows to a quarter of an hour, and because a wrong 200 would delete children.
@@ -8,23 +8,26 @@ from __future__ import annotations
 
 import logging
 from datetime import UTC, datetime
-from time import perf_counter
+from time import monotonic, perf_counter
+from typing import Any
 
 from flask import Flask, request
 from werkzeug.exceptions import HTTPException
 
+from sync_hooks.api.sync import Read, Unreadable
 from webhook.answering import HOOKS, HookResponse, Reader, answer
 from webhook.apiserver import ApiServer
 from webhook.auth import TokenFile
 from webhook.body import read_body
 from webhook.events import EventPoster
-from webhook.metering import counted, note_answer, note_status
+from webhook.metering import counted, note_answer, note_held, note_status
 from webhook.observer import Observer
 from webhook.pace import Pace
 from webhook.response import JsonResponse
 from webhook.settings import Settings
 
 OWN_TROUBLE_RETRY_SECONDS = 10
+CALL_SECONDS = 30  # of a hook call; the last read may take 25 more, and the chart has Metacontroller wait for 60
 
 log = logging.getLogger(__name__)
 
@@ -61,9 +64,9 @@ def _answer(controller: str, hook: str, read: Reader, pace: Pace) -> HookRespons
     """Answer a call, and count it; the time it takes is that from when its turn has come."""
     try:
         with read_body() as body:
-            pace.keep(body)
+            note_held(controller, pace.keep(body))
             began = perf_counter()
-            answered = _answer_now(controller, hook, body, read)
+            answered = _answer_now(controller, hook, body, within(read, CALL_SECONDS))
     except HTTPException as error:
         note_answer(controller, error.code or 500)
         raise
@@ -80,6 +83,19 @@ def _answer_now(controller: str, hook: str, body: bytes, read: Reader) -> HookRe
     except Exception:
         log.exception("%s of %s failed", hook, controller)
         return HookResponse(429, b'{"error":{"message":"own trouble"}}', OWN_TROUBLE_RETRY_SECONDS)
+
+
+def within(read: Reader, seconds: float) -> Reader:
+    """Return a reader for one call, to which the cluster is unreadable once so much time has passed.
+
+    A call that takes longer than Metacontroller waits would be repeated for ever, and no status would say why.
+    """
+    until = monotonic() + seconds
+
+    def reading(wanted: Read) -> Any:
+        return read(wanted) if monotonic() < until else Unreadable(f"the API server took over {seconds:g} s in all")
+
+    return reading
 
 
 def _response(answered: HookResponse) -> JsonResponse:

@@ -33,6 +33,7 @@ from webhook.metrics import (
     MEASUREMENTS_LEFT_OUT,
     READS,
     SYNC_ANSWERS,
+    SYNC_HELD,
     SYNC_SECONDS,
     VERDICTS,
     series,
@@ -103,6 +104,12 @@ def note_answer(controller: str, code: int, seconds: float | None = None) -> Non
     series(SYNC_ANSWERS, known, str(code)).inc()
     if seconds is not None:
         series(SYNC_SECONDS, known).observe(seconds)
+
+
+def note_held(controller: str, seconds: float) -> None:
+    """Count the time for which a known controller's call was held back."""
+    if seconds:
+        series(SYNC_HELD, controller).inc(seconds)
 
 
 def note_status(answered: HookResponse) -> None:

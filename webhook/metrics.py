@@ -39,6 +39,9 @@ SYNC_SECONDS = Histogram(
     ["controller"],
     buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
 )
+SYNC_HELD = Counter(
+    "workloadrun_sync_held_seconds_total", "Time for which large hook calls were held back.", ["controller"]
+)
 SYNC_ANSWERS = Counter("workloadrun_sync_answers_total", "Hook calls by HTTP status.", ["controller", "code"])
 READS = Counter(
     "workloadrun_reads_total",

@@ -32,6 +32,7 @@ from webhook.apiserver import RESOURCES, ApiError, ApiServer, Path
 PAGE = 500  # objects a list request
 POD_SNAPSHOT_SECONDS = 10
 LOG_PROFILE_SECONDS = 30
+KEPT_SECONDS = 300  # a namespace or a LogProfile that nobody asks for any more
 LOG_SECONDS = 15  # a log endpoint that takes longer is unreadable for this sync
 NOT_FOUND = 404
 JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
@@ -83,7 +84,7 @@ _EVENTS = msgspec.json.Decoder(Page[Event])
 
 @dataclass(slots=True)
 class Snapshots(Generic[Value]):
-    """Values by key, each at most so old; one thread fetches, the others wait for it."""
+    """Values by key, each at most so old; one thread fetches, the others wait for it. Old ones are forgotten."""
 
     _values: dict[Hashable, tuple[float, Value]] = field(default_factory=dict)
     _locks: dict[Hashable, threading.Lock] = field(default_factory=dict)
@@ -98,9 +99,21 @@ class Snapshots(Generic[Value]):
             known = self._values.get(key)
             if known is not None and known[0] >= asked - max_age:
                 return known[1]
+            began = monotonic()  # what changes during the fetch may be in it or not
             value = fetch()
-            self._values[key] = (monotonic(), value)
+            self._keep(key, began, value)
             return value
+
+    def __len__(self) -> int:
+        """Return how many values are kept."""
+        return len(self._values)
+
+    def _keep(self, key: Hashable, began: float, value: Value) -> None:
+        with self._guard:
+            self._values[key] = (began, value)
+            for old in [key for key, (time, _) in self._values.items() if time < began - KEPT_SECONDS]:
+                del self._values[old]
+                self._locks.pop(old, None)  # who still waits for it fetches a second time
 
 
 class Observer:

@@ -13,9 +13,9 @@ from time import monotonic, sleep
 
 import msgspec
 
-FREE_BYTES = 64 << 10  # six Jobs: what is smaller costs little, and is about small runs, where somebody waits
+FREE_BYTES = 64 << 10  # a handful of Jobs: what is smaller costs little, and somebody waits for a small run
 SECONDS_A_BYTE = 1 / (1 << 20)
-LONGEST_SECONDS = 2.0  # next to a minute of a workload; no timeout is near
+LONGEST_SECONDS = 1.0  # while one is held back a worker of Metacontroller is, and there are five if nobody says more
 
 
 class _Metadata(msgspec.Struct):
@@ -46,14 +46,17 @@ class Pace:
         """Return how many parents are remembered."""
         return len(self._due)
 
-    def keep(self, body: bytes) -> None:
-        """Return when a request may be answered: at once after a quiet time, and always if it is small."""
+    def keep(self, body: bytes) -> float:
+        """Wait until a request may be answered, and return for how many seconds.
+
+        That is at once after a quiet time, and always if it is small.
+        """
         if len(body) < FREE_BYTES:
-            return
+            return 0.0
         try:
             uid = _REQUEST.decode(body).parent.metadata.uid
         except (msgspec.DecodeError, RecursionError):
-            return  # it will be refused
+            return 0.0  # it will be refused
         with self._lock:
             now = self._clock()
             due = min(max(now, self._due.get(uid, now)), now + LONGEST_SECONDS)
@@ -61,3 +64,4 @@ class Pace:
             self._due[uid] = due + min(LONGEST_SECONDS, len(body) * SECONDS_A_BYTE)
         if due > now:
             self._pause(due - now)
+        return due - now

@@ -1,7 +1,7 @@
 """The process beside the admission server: keeps certificates, tokens and shipped LogProfiles as they should be.
 
-It alone of the pod has credentials for the API server, and nobody can send it anything. What goes wrong is logged and
-tried again at the next look; only settings that cannot be understood end it.
+It alone of the pod has credentials for the API server, and nobody can send it anything. What goes wrong is logged once
+and tried again at the next look, whatever it is; only settings that cannot be understood end it, at its start.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Rotation:
 
 @dataclass(slots=True)
 class Attempt:
-    """A step that is done again and again: trouble with the API server is over at the next, and told once."""
+    """A step that is done again and again: what went wrong may be over at the next, and is told once."""
 
     step: Callable[[], bool]
     _told: str = ""
@@ -55,13 +55,23 @@ class Attempt:
         """Do the step and return its answer, or False where it did not come to an end."""
         try:
             answer = self.step()
-        except ApiError as error:
-            if str(error) != self._told:
+        except (ApiError, OSError) as error:  # OSError: a full disk, a file that may not be read
+            if self._is_news(error):
                 log.warning("not done yet: %s", error)
-            self._told = str(error)
+            return False
+        # A bug, or a Secret, a profile that nobody foresaw: seen by its traceback. To end would mend neither, and who
+        # begins again has forgotten the credentials that it would put back.
+        except Exception as error:
+            if self._is_news(error):
+                log.exception("not done yet")
             return False
         self._told = ""
         return answer
+
+    def _is_news(self, error: Exception) -> bool:
+        """Tell whether it is not what went wrong at the step before, too."""
+        before, self._told = self._told, f"{type(error).__name__}: {error}"
+        return self._told != before
 
 
 def read_rotation(environment: Mapping[str, str]) -> Rotation:

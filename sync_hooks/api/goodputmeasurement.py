@@ -34,7 +34,8 @@ class GoodputMeasurementStatus(ApiModel):
 
     The time from trainingStartTime on is divided, without gap or overlap, into the terms below: result =
     (trainingTimeSec - lostWorkTimeSec - resumeTimeSec - rescheduleTimeSec - checkpointSaveTimeSec) / (trainingTimeSec -
-    rescheduleTimeSec).
+    rescheduleTimeSec). A workload that is suspended, by a queue or by hand, or whose JobSet is deleted and made again,
+    begins from nothing: what it trained before does not count, nor does the time until it runs again.
     """
 
     conditions: list[Condition] | None = Field(default=None, json_schema_extra={"x-kubernetes-list-type": "map"})
@@ -81,7 +82,8 @@ class GoodputMeasurementStatus(ApiModel):
     non_warmup_time_sec: Float | None = None
     """Time of the other steps of all attempts."""
     training_start_time: Timestamp | None = None
-    """When training time began to count: start of the first attempt's application, or its first step. Set once."""
+    """When training time began to count: start of the first attempt's application, or its first step. Set once,
+    but for a workload that is suspended or made anew."""
     application_start_time: Timestamp | None = None
     """When the framework of the current attempt was up."""
     application_stop_time: Timestamp | None = None

@@ -59,6 +59,9 @@ class GoodputRun(ApiModel):
     """UID of the attempt's TrainJob."""
     restart: Int32 | None = None
     """Number of the JobSet's restart, where there was one: it is an attempt of its own."""
+    pods: list[str] | None = None
+    """Pods whose logs are read. Others of the same attempt begin from nothing: the workload was suspended, or made
+    anew."""
     lifecycle_cursor: LogCursor = LogCursor()
     """How far the log with starts, saves and restores has been read."""
     step_cursor: LogCursor | None = None
@@ -129,6 +132,8 @@ class EarlierRuns(ApiModel):
     """When the last of them ended."""
     interruptions: Int32 = 0
     """Times that training was interrupted: by the end of an attempt, or inside its container."""
+    replaced: Int32 | None = None
+    """How often what pods had shown was set aside, because others took their place in the same attempt."""
     gaps: Int32 | None = None
     """How often lines were gone before they could be read."""
     late_sec: Int32 | None = None

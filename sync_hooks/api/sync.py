@@ -55,7 +55,9 @@ class ListNodes:
 class ListPods:
     """The pods of one JobSet by name. Observed as a tuple of `observed.Pod` sorted by name.
 
-    ``fresh`` reads past the shared snapshot of the namespace (10 s); only draining and failures need it.
+    ``fresh`` reads past the shared snapshot of the namespace (10 s). For what may be gone a moment later (the
+    first pods that are ready; those of a workload that has ended, for its times, failure and last log), and to see that
+    no pod lives any more (of a Job that is drained, tried again, torn down or was deleted).
     """
 
     namespace: str

@@ -89,15 +89,19 @@ def hostname(node: Node) -> str:
     return node.labels.get(LABEL_HOSTNAME) or node.name
 
 
-def ambiguous_hostnames(nodes: Sequence[Node]) -> dict[str, Reason]:
-    """Name nodes to which pods cannot be pinned, because an earlier one has the same hostname label."""
-    first: dict[str, str] = {}
+def ambiguous_hostnames(nodes: Iterable[Node]) -> dict[str, Reason]:
+    """Name nodes to which pods cannot be pinned, because another one has the same hostname label.
+
+    ``nodes`` are all of the cluster: the scheduler may choose one that no run is about.
+    """
+    by_hostname: dict[str, list[str]] = {}
     for node in nodes:
-        first.setdefault(hostname(node), node.name)
+        by_hostname.setdefault(hostname(node), []).append(node.name)
     return {
-        node.name: reasons.same_hostname(hostname(node), first[hostname(node)])
-        for node in nodes
-        if first[hostname(node)] != node.name
+        name: reasons.same_hostname(label, next(other for other in names if other != name))
+        for label, names in by_hostname.items()
+        if len(names) > 1
+        for name in names
     }
 
 

@@ -30,13 +30,15 @@ CREATION_ERROR = "WorkloadCreationError"
 RAN_AND_FAILED = frozenset({WORKLOAD_FAILED, TIMED_OUT, STALLED})  # any other failure is not the nodes'
 UNKNOWN_EXIT_CODE = -1
 TAIL_LINES = 800
-TAIL_BYTES = 32 << 10
+TAIL_BYTES = 8 << 10  # a hundred lines: every sync of a Workflow carries those of all its failed Jobs
 MOST_MESSAGE = 500  # characters; a container runtime says the cause at the end, behind the names of its layers
 KILLED = (137, 143)  # SIGKILL and SIGTERM: what the others of a failed group usually die of
 OUT_OF_MEMORY = "OOMKilled"
+EVICTED = "Evicted"  # by the kubelet, for want of a resource; who evicts through the API leaves no reason
 NOT_THE_NODES_FAULT = ("PreemptionByScheduler", "EvictionByEvictionAPI", "DeletionByTaintManager", "DeletionByPodGC")
 
 NO_COMMAND = (126, 127)  # a shell's words for a command that cannot be run, and for one that is not there
+OVERTIME = 124  # of timeout(1), which mpirun is started with
 ALIKE_SECONDS = 3  # peers of a failed rank need the network's time to notice; times are whole seconds of several clocks
 
 
@@ -122,10 +124,15 @@ def hung(pods: Sequence[Pod]) -> Failure | None:
     return Failure(telling[0], _first_container(telling[0]), UNKNOWN_EXIT_CODE, "Timeout", "") if telling else None
 
 
-def exit_codes(pod: Pod) -> tuple[int, ...]:
-    """Return how a pod's containers ended, those that did."""
+def failed_by_itself(pod: Pod) -> bool:
+    """Tell whether a pod failed for a cause of its own or of its node: no drain ends a container so.
+
+    The kubelet of a node that is shut down ends pods too, with another reason than for want of a resource.
+    """
     statuses = (*pod.status.init_container_statuses, *pod.status.container_statuses)
-    return tuple(status.state.terminated.exit_code for status in statuses if status.state.terminated is not None)
+    ended = [status.state.terminated for status in statuses if status.state.terminated is not None]
+    own = (item.exit_code not in (0, *KILLED) or item.reason == OUT_OF_MEMORY for item in ended)
+    return pod.status.reason == EVICTED or any(own)
 
 
 def _first_container(pod: Pod) -> str:
@@ -154,6 +161,11 @@ def blame(
         return Blame("Node", tuple(blamed), blamed[0].message)
     text = failed[0].text if failed else at_the_end(pods)
     return Blame("Group", (), f"the failure could not be attributed to one node: {text}")
+
+
+def ended_by_limit(pods: Sequence[Pod]) -> bool:
+    """Tell whether the launcher ended as one whose time is over."""
+    return any(failure.exit_code == OVERTIME for failure in failures(pods) if is_launcher(failure.pod))
 
 
 def _before_the_launcher(failed: Sequence[Failure]) -> list[Failure]:
@@ -225,9 +237,9 @@ def _first_to_fail(workers: Sequence[Failure]) -> dict[str, str]:
     return {failure.pod.spec.node_name: failure.text for failure in workers if failure.order == first.order}
 
 
-def worker_hosts(jobset: str, nodes: Sequence[str]) -> dict[str, str]:
-    """Tell the node of each worker by its host name, as JobSet makes it; ``nodes`` are in order of the workers."""
-    return {f"{jobset}-{WORKER}-0-{index}": node for index, node in enumerate(nodes)}
+def worker_hosts(jobset: str, nodes: Mapping[int, str]) -> dict[str, str]:
+    """Tell the node of each worker by its host name, as JobSet makes it; ``nodes`` are by the workers' numbers."""
+    return {f"{jobset}-{WORKER}-0-{index}": node for index, node in nodes.items()}
 
 
 def disturbed_at(pod: Pod) -> str:

@@ -19,7 +19,7 @@ from sync_hooks.api.request import Child
 from sync_hooks.execution.job_dependencies import blocking
 from sync_hooks.planning.job import render_job
 from sync_hooks.planning.plan import PLAN_KEY, Plan, RunIdentity
-from sync_hooks.report.iteration import RESULT_KEY, IterationResult, compress
+from sync_hooks.report.iteration import RESULT_KEY, IterationResult, result_payload
 from sync_hooks.report.nodes import FAILED_KEY, SUCCEEDED_KEY, NodeVerdicts, failed_payload, succeeded_payload
 
 
@@ -36,7 +36,7 @@ def plan_config_map(workflow: LiveObject, content: bytes) -> dict[str, Any]:
 def result_config_map(workflow: LiveObject, result: IterationResult) -> dict[str, Any]:
     """Store an iteration's result."""
     name = iteration_name(workflow.metadata.name, result.iteration)
-    return _config_map(workflow, name, RESULT_KEY, compress(result))
+    return _config_map(workflow, name, RESULT_KEY, result_payload(result))
 
 
 def node_config_maps(workflow: LiveObject, verdicts: NodeVerdicts) -> tuple[dict[str, Any], ...]:

@@ -10,9 +10,9 @@ from sync_hooks.api.model import Condition
 from sync_hooks.api.results import Coverage
 from sync_hooks.execution.answers import first
 from sync_hooks.execution.ranges import write_ranges
-from sync_hooks.planning.plan import Plan
+from sync_hooks.planning.plan import Group, Plan
 from sync_hooks.report.iteration import RANKS_APART, GroupResult, IterationResult
-from sync_hooks.report.nodes import GONE, NodeVerdicts
+from sync_hooks.report.nodes import GONE, BlamedNode, NodeVerdicts, ran_on
 
 MOST_NAMED = 10  # groups named in a message, unmeasured groups in the status
 
@@ -29,17 +29,18 @@ VALIDATION_ORDER = (  # the first reason found names the condition
 
 
 def conclude(
-    old: Sequence[Condition], plan: Plan, results: Sequence[IterationResult], coverage: Coverage, now: datetime
+    old: Sequence[Condition], plan: Plan, results: Sequence[IterationResult], verdicts: NodeVerdicts, now: datetime
 ) -> tuple[Condition, ...]:
     """Return the final conditions: Failed where a workload failed, else Succeeded; ValidationFailed beside either."""
     failures = [
-        (result.iteration, outcome)
+        (result.iteration, outcome, outcome.failure)
         for result in results
         for outcome in result.groups
         if outcome.failure and outcome.failure_reason not in GONE
     ]
+    failures += _of_earlier_tries(results, verdicts)
     violations = [(result.iteration, outcome) for result in results for outcome in result.groups if outcome.validation]
-    conditions = _ended(old, plan, failures, coverage, now)
+    conditions = _ended(old, plan, failures, coverage_of(plan, verdicts), now)
     if violations:
         reasons = {outcome.validation_reason for _, outcome in violations}
         reason = next((known for known in VALIDATION_ORDER if known in reasons), min(reasons))
@@ -48,16 +49,28 @@ def conclude(
     return conditions
 
 
+def _of_earlier_tries(results: Sequence[IterationResult], verdicts: NodeVerdicts) -> list[tuple[int, GroupResult, str]]:
+    """Name failures of earlier tries that blame a node which no later try judged."""
+    standing = frozenset(verdicts.failed)
+    return [
+        (result.iteration, outcome, f"node {node.name} failed in an earlier try: {node.message}")
+        for result in results
+        for outcome in result.groups
+        for node in outcome.earlier
+        if BlamedNode(node.name, node.reason, node.message) in standing
+    ]
+
+
 def _ended(
     old: Sequence[Condition],
     plan: Plan,
-    failures: Sequence[tuple[int, GroupResult]],
+    failures: Sequence[tuple[int, GroupResult, str]],
     coverage: Coverage,
     now: datetime,
 ) -> tuple[Condition, ...]:
     if failures:
-        reason = "JobHardwareFailed" if any(group.hardware for _, group in failures) else "IterationsFailed"
-        text = _listed([(iteration, group, group.failure) for iteration, group in failures], plan)
+        reason = "JobHardwareFailed" if any(group.hardware for _, group, _ in failures) else "IterationsFailed"
+        text = _listed(failures, plan)
         return set_exclusive(old, FAILED, reason, text, now)
     untested = coverage.targeted - coverage.tested
     times = f" {plan.iterations} times" if plan.iterations > 1 else ""
@@ -109,9 +122,16 @@ def remarks_of(plan: Plan, results: Sequence[IterationResult]) -> list[str]:
     for result in results:
         for outcome in result.groups:
             if not outcome.failure and not outcome.validation:
-                for text in dict.fromkeys((*_tried_again(outcome), *outcome.remarks)):
+                unused = _unused(plan.groups[outcome.group], outcome)
+                for text in dict.fromkeys((*unused, *_tried_again(outcome), *outcome.remarks)):
                     found.setdefault((result.iteration, text), []).append(outcome.group)
     return first([_named(iteration, groups, text, plan) for (iteration, text), groups in found.items()], MOST_NAMED)
+
+
+def _unused(group: Group, outcome: GroupResult) -> tuple[str, ...]:
+    ran = frozenset(ran_on(group, outcome))
+    idle = [node for node in group.nodes if node not in ran]
+    return (f"no worker ran on {', '.join(first(idle, MOST_NAMED))}",) if idle else ()
 
 
 def _tried_again(outcome: GroupResult) -> tuple[str, ...]:

@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 
 from sync_hooks.api.job import JobSpec
-from sync_hooks.api.observed import Node, Pod
+from sync_hooks.api.observed import LiveObject, Node, NodeSpec, NodeStatus, Pod
 from sync_hooks.api.results import FailedNode
 from sync_hooks.api.sync import GetObject, ListNodes, Observed, Unreadable
 from sync_hooks.cluster.nodes import TAINT_UNSCHEDULABLE
-from sync_hooks.execution.blame import KILLED, disturbed_at, exit_codes, failures
+from sync_hooks.execution.blame import disturbed_at, failed_by_itself, failures
 from sync_hooks.execution.phase import is_launcher
 from sync_hooks.execution.snapshot import pick
 from sync_hooks.report.nodes import DRAINED, NODE_LOST, NODE_NOT_READY
@@ -45,12 +45,13 @@ def nodes_now(names: Sequence[str], observed: Observed) -> Known:
             continue
         if isinstance(read, ListNodes):
             return pick(found, names)
-        known[read.name] = found and _node(read.name, found.spec, found.status)
+        known[read.name] = found and _node(found)
     return known
 
 
-def _node(name: str, spec: Any, status: Any) -> Node:
-    return msgspec.convert({"metadata": {"name": name}, "spec": spec or {}, "status": status or {}}, Node, strict=False)
+def _node(found: LiveObject) -> Node:
+    spec = msgspec.convert(found.spec or {}, NodeSpec, strict=False)
+    return Node(found.metadata, spec, msgspec.convert(found.status or {}, NodeStatus, strict=False))
 
 
 def gone_nodes(spec: JobSpec, nodes: Known) -> tuple[FailedNode, ...]:
@@ -76,11 +77,7 @@ def taken_along(gone: Iterable[FailedNode], pods: Sequence[Pod]) -> tuple[Failed
     Where a worker on the node failed by itself the node is blamed like any other, whatever was done to it afterwards;
     where another one did before this node's pods were touched, that is the cause.
     """
-    failed = {
-        pod.spec.node_name
-        for pod in pods
-        if not is_launcher(pod) and any(code and code not in KILLED for code in exit_codes(pod))
-    }
+    failed = {pod.spec.node_name for pod in pods if not is_launcher(pod) and failed_by_itself(pod)}
     finished = {pod.spec.node_name for pod in pods if pod.status.phase == "Succeeded"}
     went = [node for node in gone if node.reason != NODE_NOT_READY and node.name not in failed | finished]
     first = _first_failure(pods, frozenset(node.name for node in went))

@@ -27,7 +27,7 @@ class GroupState(msgspec.Struct, frozen=True, gc=False):
 
     ``seen`` is the highest retry whose Job has ever been observed, -1 when none has; ``job`` is the newest Job that is
     observed now. A Job that was seen and is not observed is ``missing`` until a live read tells that it is ``lost``.
-    ``refused`` says why the next Job cannot be made.
+    ``refused`` says why the next Job cannot be made; ``earlier`` are the Jobs of the tries before ``job``, in order.
 
     A struct, because a Workflow of 2,500 groups makes as many of them at every change of one.
     """
@@ -38,6 +38,7 @@ class GroupState(msgspec.Struct, frozen=True, gc=False):
     job: JobChild | None = None
     lost: bool = False
     refused: str = ""
+    earlier: tuple[JobChild, ...] = ()
 
     @property
     def missing(self) -> bool:
@@ -78,20 +79,21 @@ def group_states(
     plan: Plan, iteration: int, jobs: Mapping[str, JobChild], status: WorkflowStatus
 ) -> tuple[GroupState, ...]:
     """Return the state of every group, in the plan's order; linear in groups and Jobs."""
-    newest: dict[int, tuple[int, JobChild]] = {}
+    tries: dict[int, dict[int, JobChild]] = {}
     for name, job in jobs.items():
         key = job_key(name)
-        if key and key.iteration == iteration and (key.group not in newest or newest[key.group][0] < key.retry):
-            newest[key.group] = (key.retry, job)
+        if key and key.iteration == iteration:
+            tries.setdefault(key.group, {})[key.retry] = job
     launched, lost = read_ranges(status.launched), read_ranges(status.lost)
     retries = status.retries or {}
     refused = {number: text for key, text in (status.refused or {}).items() for number in read_ranges(key)}
     states = []
     for number in range(len(plan.groups)):
         seen = retries.get(str(number), 0) if number in launched or str(number) in retries else -1
-        found = newest.get(number)
-        retry, newest_job = found if found else (max(seen, 0), None)
-        states.append(GroupState(number, seen, retry, newest_job, number in lost, refused.get(number, "")))
+        known = sorted(tries.get(number, {}).items())
+        retry, newest = known[-1] if known else (max(seen, 0), None)
+        earlier = tuple([job for _, job in known[:-1]])
+        states.append(GroupState(number, seen, retry, newest, number in lost, refused.get(number, ""), earlier))
     return tuple(states)
 
 

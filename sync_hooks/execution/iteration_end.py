@@ -129,14 +129,13 @@ def _ended(
     now: datetime,
 ) -> WorkflowStatus:
     uid, seen = request.parent.metadata.uid, request.of(CONFIG_MAP, ConfigMapChild)
-    coverage = coverage_of(plan, verdicts)
-    conditions = conclude(status.conditions or (), plan, results, coverage, now)
+    conditions = conclude(status.conditions or (), plan, results, verdicts, now)
     ended = next(
         condition for condition in conditions if condition.type in (SUCCEEDED, FAILED) and condition.status == "True"
     )
     update = {
         "conditions": list(conditions),
-        "coverage": coverage,
+        "coverage": coverage_of(plan, verdicts),
         "excluded_nodes": _excluded(plan, verdicts) or None,
         "results": results_of(plan, results),
         "unmeasured": unmeasured_of(results) or None,

@@ -20,7 +20,7 @@ from sync_hooks.api.sync import Answer, Event, Observed, Reads, Result
 from sync_hooks.execution.answers import UNREADABLE_RESYNC_SECONDS, first
 from sync_hooks.execution.blame import WORKLOAD_FAILED, Blame
 from sync_hooks.execution.job_answer import answer, enter, fail
-from sync_hooks.execution.job_evidence import GIVE_UP_SECONDS, Evidence, Finding, find_out, gather
+from sync_hooks.execution.job_evidence import Evidence, Finding, find_out, gather
 from sync_hooks.execution.job_health import hardware_failed
 from sync_hooks.execution.job_launch import measurements
 from sync_hooks.execution.job_restart import READING, RESTARTING, goodput_of, is_saved, last_checkpoint, sample_seconds
@@ -31,6 +31,7 @@ from sync_hooks.report.nodes import GONE
 
 SAMPLES_TO_WAIT = 2
 LEAST_PATIENCE_SECONDS = 180  # with samples every minute as long as other measurements are waited for
+RECORD_GIVE_UP_SECONDS = 60  # for who failed an attempt: the next one follows all the same
 MOST_RECORDS = 10
 MOST_NODES = 5  # named of an attempt
 MOST_MESSAGE = 300  # characters of a record
@@ -61,7 +62,7 @@ def go_on(request: Request, spec: JobSpec, status: JobStatus, observed: Observed
 def _may_still_be_read(evidence: Evidence, status: JobStatus, now: datetime) -> bool:
     if not evidence.unreadable or status.waiting is None:
         return False
-    return is_overdue(status.waiting) or waited(status.waiting, now) <= GIVE_UP_SECONDS
+    return is_overdue(status.waiting) or waited(status.waiting, now) <= RECORD_GIVE_UP_SECONDS
 
 
 def _is_read(request: Request, status: JobStatus) -> bool:
@@ -79,6 +80,7 @@ def _next(request: Request, spec: JobSpec, status: JobStatus, now: datetime) -> 
         update={
             "attempt": attempt,
             "workload_ref": None,
+            "jobset_uid": None,
             "workload_phase": PENDING,
             "workload_start_time": None,
             "workload_end_time": None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from sync_hooks.api.conditions import FAILED
@@ -29,22 +29,33 @@ from sync_hooks.execution.blame import (
 from sync_hooks.execution.gone import Known, gone_nodes, node_reads, nodes_now, taken_along
 from sync_hooks.execution.job_answer import answer, group_nodes
 from sync_hooks.execution.job_health import HARDWARE_FAILURE, NODE_FAILED, failed_nodes, hardware_failed
-from sync_hooks.execution.job_watch import note_places
-from sync_hooks.execution.phase import JOBSET_VERSION, is_launcher, own_pods
+from sync_hooks.execution.job_watch import note_places, places_of
+from sync_hooks.execution.phase import JOBSET_VERSION, is_launcher, jobset_uid, own_pods
 from sync_hooks.execution.waiting import wait_within
 
-GIVE_UP_SECONDS = 60  # for pods, nodes and logs of a failed workload
+GIVE_UP_SECONDS = 300  # for pods and nodes of a failed workload: without them its whole group is blamed
+LOG_GIVE_UP_SECONDS = 60  # for its log: that of a dead node never comes
 MOST_NODES = 100  # listed in the status; the annotation has them all
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is known of a workload that has failed. ``unreadable`` says what is not, and why."""
+    """What is known of a workload that has failed. ``unknown`` says why its pods or nodes are not, if so."""
 
     pods: tuple[Pod, ...] = ()
     nodes: Known = field(default_factory=dict)
     log: Log | Unreadable | None = None
-    unreadable: str = ""
+    unknown: str = ""
+
+    @property
+    def unreadable(self) -> str:
+        """Why a part of it could not be read, empty where all was."""
+        return self.unknown or (self.log.reason if isinstance(self.log, Unreadable) else "")
+
+    @property
+    def patience(self) -> float:
+        """Seconds in which the missing part may still be read."""
+        return GIVE_UP_SECONDS if self.unknown else LOG_GIVE_UP_SECONDS
 
     @property
     def failed(self) -> tuple[Failure, ...]:
@@ -84,7 +95,7 @@ def attribute(
         return evidence
     if evidence.unreadable:
         text = f"pods and logs of the failed workload are being read: {evidence.unreadable}"
-        waiting = wait_within(GIVE_UP_SECONDS, status.waiting, "EvidencePending", text, now)
+        waiting = wait_within(evidence.patience, status.waiting, "EvidencePending", text, now)
         if waiting is not None:
             new = status.model_copy(update={"waiting": waiting})
             return answer(request, new, resync_after=UNREADABLE_RESYNC_SECONDS)
@@ -100,11 +111,12 @@ def gather(request: Request, status: JobStatus, observed: Observed) -> Evidence 
     wanted: tuple[Read, ...] = (jobset, pods, *node_reads(names))
     if any(read not in observed for read in wanted):
         return Reads(wanted)
-    unreadable = next((observed[read].reason for read in wanted if isinstance(observed[read], Unreadable)), "")
+    unknown = next((observed[read].reason for read in wanted if isinstance(observed[read], Unreadable)), "")
     if isinstance(observed[jobset], Unreadable) or isinstance(observed[pods], Unreadable):
-        return Evidence(nodes=nodes_now(names, observed), unreadable=unreadable)
-    found = Evidence(own_pods(observed[pods], observed[jobset]), nodes_now(names, observed), unreadable=unreadable)
-    return _with_log(found, observed)
+        return Evidence(nodes=nodes_now(names, observed), unknown=unknown)
+    own = own_pods(observed[pods], observed[jobset])
+    failed = tuple(pod for pod in own if jobset_uid(pod) == (status.jobset_uid or jobset_uid(pod)))  # none made anew
+    return _with_log(Evidence(failed, nodes_now(names, observed), unknown=unknown), observed)
 
 
 def _with_log(found: Evidence, observed: Observed) -> Evidence | Reads:
@@ -113,9 +125,7 @@ def _with_log(found: Evidence, observed: Observed) -> Evidence | Reads:
     read = log_read(found.telling)
     if read not in observed:
         return Reads((read,))
-    log: Log | Unreadable = observed[read]
-    unreadable = log.reason if isinstance(log, Unreadable) else ""
-    return Evidence(found.pods, found.nodes, log, found.unreadable or unreadable)
+    return replace(found, log=observed[read])
 
 
 def ran_on(request: Request, status: JobStatus) -> list[str]:
@@ -129,7 +139,8 @@ def find_out(request: Request, spec: JobSpec, status: JobStatus, evidence: Evide
     named = broken or taken_along(gone_nodes(spec, evidence.nodes), evidence.pods)
     nodes = ran_on(request, status)
     name = train_job_name(request.parent.metadata.name, status.attempt or 0)
-    hosts = worker_hosts(name, note_places(status, evidence.pods).nodes or ())
+    known = dict(enumerate(note_places(spec, status, evidence.pods).nodes or ())) | places_of(evidence.pods)
+    hosts = worker_hosts(name, {number: node for number, node in known.items() if node})
     found = _by_name(named) or blame(evidence.failed, evidence.pods, nodes, evidence.launcher_tail, hosts)
     return Finding(broken, found, failure_log(evidence.telling, evidence.log))
 

@@ -25,17 +25,20 @@ from sync_hooks.api.results import FailedNode
 from sync_hooks.api.status import read_status
 from sync_hooks.api.sync import Answer, GetObject, ListPods, Observed, Read, Reads, Result, Unreadable
 from sync_hooks.api.trainer import TRAINER_VERSION
+from sync_hooks.execution.answers import first
 from sync_hooks.execution.job_answer import answer
 from sync_hooks.execution.job_attempts import restart_remarks
 from sync_hooks.execution.job_evidence import MOST_NODES, attribute, ran_on
 from sync_hooks.execution.job_launch import measurements
-from sync_hooks.execution.phase import is_live
+from sync_hooks.execution.job_recoveries import recoveries
+from sync_hooks.execution.phase import is_live, jobset_uid
 from sync_hooks.execution.settle import Measured, Validation, read_bandwidth, read_goodput, together, validate
 from sync_hooks.execution.unread import lists_ranks, with_unread_nodes
 from sync_hooks.execution.waiting import NOT_READ, next_look, next_look_for_told, wait_within
 
 DEFAULT_MEASUREMENT_TIMEOUT_SECONDS = 300
 NEXT_STEP_SECONDS = 1
+MOST_RECOVERIES = 5  # remarked of a Job
 DRAIN_GIVE_UP_SECONDS = 300  # a pod on a dead node must not hold the run for ever
 
 
@@ -50,8 +53,23 @@ def settle(request: Request, spec: JobSpec, status: JobStatus, observed: Observe
         measured = _measure(request, spec, status, now)
         if not isinstance(measured, JobStatus):
             return measured
-        status = measured
+        status = _with_recoveries(request, measured, observed)
     return _drain(request, status, observed, now)
+
+
+def _with_recoveries(request: Request, status: JobStatus, observed: Observed) -> JobStatus:
+    """Remark what the workload got over on its own; its pods are looked at before any of this is written down."""
+    pods = observed.get(_pods(request, status), ())
+    if isinstance(pods, Unreadable) or not is_true(status.conditions or (), SUCCEEDED):
+        return status
+    own = [pod for pod in pods if jobset_uid(pod) == status.jobset_uid]
+    remarks = [*(status.remarks or ()), *first(recoveries(own), MOST_RECOVERIES)]
+    return status.model_copy(update={"remarks": remarks or None})
+
+
+def _pods(request: Request, status: JobStatus) -> ListPods:
+    parent = request.parent.metadata
+    return ListPods(parent.namespace, train_job_name(parent.name, status.attempt or 0), fresh=True)
 
 
 def _measure(request: Request, spec: JobSpec, status: JobStatus, now: datetime) -> JobStatus | Result:
@@ -130,9 +148,8 @@ def _drain(request: Request, status: JobStatus, observed: Observed, now: datetim
     if failed and not read_status(JobStatus, request.parent.status).settled:
         return answer(request, status, resync_after=NEXT_STEP_SECONDS)
     dropped = tuple(request.of(TRAIN_JOB, TrainJobChild)) if failed else ()
-    namespace = request.parent.metadata.namespace
-    name = train_job_name(request.parent.metadata.name, status.attempt or 0)
-    pods, train_job = ListPods(namespace, name, fresh=True), GetObject(TRAINER_VERSION, "TrainJob", name, namespace)
+    pods = _pods(request, status)
+    train_job = GetObject(TRAINER_VERSION, "TrainJob", pods.jobset, pods.namespace)
     wanted: tuple[Read, ...] = (pods, train_job) if failed and not dropped else (pods,)
     if any(read not in observed for read in wanted):
         return Reads(wanted)

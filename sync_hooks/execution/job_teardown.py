@@ -19,6 +19,7 @@ from sync_hooks.execution.waiting import wait_within
 
 LOOK_AGAIN_SECONDS = 2
 GIVE_UP_SECONDS = 300
+TEARING_DOWN = "TearingDown"  # no word of another wait: it would hand on its stamp, and take its time
 
 
 def tear_down(request: Request, observed: Observed, now: datetime) -> Answer:
@@ -36,7 +37,7 @@ def tear_down(request: Request, observed: Observed, now: datetime) -> Answer:
     train_jobs = request.of(TRAIN_JOB, TrainJobChild)
     alive = any(isinstance(observed[read], Unreadable) or any(map(is_live, observed[read])) for read in reads)
     text = "the last pods of the group are going, then its devices and storage"
-    waiting = wait_within(GIVE_UP_SECONDS, status.waiting, "Draining", text, now)
+    waiting = wait_within(GIVE_UP_SECONDS, status.waiting, TEARING_DOWN, text, now)
     if waiting is not None and (train_jobs or alive):
         others = tuple(child for child in request.all_children() if child.name not in train_jobs)
         return _answer(request, status, waiting, others)

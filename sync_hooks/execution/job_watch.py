@@ -7,48 +7,53 @@ came first counts, whenever somebody looks.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from sync_hooks.api.conditions import HARDWARE_FAILED, IN_PROGRESS, set_condition
 from sync_hooks.api.duration import parse_duration
 from sync_hooks.api.job import JobSpec, JobStatus
-from sync_hooks.api.observed import Node, Pod
+from sync_hooks.api.observed import Pod
 from sync_hooks.api.request import Request
 from sync_hooks.api.results import FailedNode
-from sync_hooks.api.sync import Answer, Result, Unreadable
+from sync_hooks.api.sync import Answer, GetObject, ListNodes, Observed, Reads, Result, Unreadable
 from sync_hooks.api.time import parse_rfc3339, rfc3339, seconds_between
-from sync_hooks.execution.blame import STALLED, TIMED_OUT
-from sync_hooks.execution.gone import gone_nodes
+from sync_hooks.execution.blame import STALLED, TIMED_OUT, ended_by_limit
+from sync_hooks.execution.gone import Known, gone_nodes, node_reads, nodes_now
 from sync_hooks.execution.job_answer import answer, enter, fail, group_nodes, keep_trying
 from sync_hooks.execution.job_dependencies import missing_dependencies
 from sync_hooks.execution.job_health import HARDWARE_FAILURE, NODE_FAILED, failed_nodes, hardware_failed
 from sync_hooks.execution.job_launch import measurements
 from sync_hooks.execution.job_restart import begin_restart, is_saved, may_restart
 from sync_hooks.execution.job_stall import find_stall
+from sync_hooks.execution.mpirun import has_limit
 from sync_hooks.execution.phase import (
     COMPLETION_PENDING,
     FAILED,
     PENDING,
     RUNNING,
+    RUNS,
     STARTING,
     SUSPENDED,
+    UNSCHEDULABLE,
     Workload,
-    is_launcher,
+    is_going,
     is_live,
+    is_worker,
     jobset_uid,
     under_way,
     worker_index,
 )
+from sync_hooks.execution.planned import planned
 from sync_hooks.execution.snapshot import pick
-from sync_hooks.execution.waiting import NOT_READ, READ_FAILING, wait, wait_within, waited
+from sync_hooks.execution.waiting import NOT_READ, READ_FAILING, next_look, wait, wait_within, waited
 
 DEFAULT_TIMEOUT_SECONDS = 24 * 3600
 POLL_SECONDS = 15  # at first: pods tell no hook that they start, only their TrainJob does, later
 RUNNING_POLL_SECONDS = 60
 QUEUED_POLL_SECONDS = 300  # the TrainJob itself tells when it is let go; thousands may be queued
 UNSCHEDULABLE_GRACE_SECONDS = 300  # schedulers need a while; before that it is no news
-UNSCHEDULABLE = "WorkloadUnschedulable"
 EARLY = {
     UNSCHEDULABLE: (UNSCHEDULABLE_GRACE_SECONDS, "the workload waits to be scheduled"),
     STARTING: (30, "the pods are being made and started"),  # each pod that starts would be one more status
@@ -81,8 +86,8 @@ def _pending(
     new = status.model_copy(update={"workload_phase": PENDING, "waiting": shown})
     entered = enter(new, IN_PROGRESS, "WorkloadPending", message, now)
     wanted = [*missing_dependencies(request, spec), *(measurements(request, spec, entered) if begun else ())]
-    again = min(RUNNING_POLL_SECONDS, max(POLL_SECONDS, waited(waiting, now) / 4))
-    return answer(request, entered, wanted, resync_after=QUEUED_POLL_SECONDS if workload.reason == SUSPENDED else again)
+    again = QUEUED_POLL_SECONDS if workload.reason == SUSPENDED else next_look(waiting, now, POLL_SECONDS)
+    return answer(request, entered, wanted, resync_after=again)
 
 
 def watch(
@@ -90,20 +95,24 @@ def watch(
     spec: JobSpec,
     status: JobStatus,
     pods: tuple[Pod, ...],
-    nodes: tuple[Node, ...] | Unreadable,
+    observed: Observed,
     now: datetime,
 ) -> Answer:
     """Follow a TrainJob that has neither ended nor is held back; ``pods`` are its own."""
     workload = under_way(pods)
-    status = _with_health(spec, note_places(status, pods), pods, nodes, now)
+    judged = _with_health(spec, note_places(spec, status, pods), pods, observed, now)
+    if isinstance(judged, Reads):
+        return judged
+    status = judged
     if broken := [node for node in status.failed_nodes or () if node.reason == HARDWARE_FAILURE]:
         return _fail_hardware(request, status, broken, now)
     if workload.reason == UNSCHEDULABLE:
-        return _unschedulable(request, spec, status, workload, nodes, now)
+        return _unschedulable(request, spec, status, workload, observed, now)
     if workload.phase == PENDING and status.workload_start_time is None:
         return _pending(request, spec, status, workload, now, begun=any(pod.status.start_time for pod in pods))
-    if isinstance(nodes, Unreadable) and spec.node_health_monitor is not None and workload.reason == "WorkloadRunning":
-        text = f"{workload.message}, and their nodes are not watched: {nodes.reason}"
+    unread = _unread_nodes(observed) if spec.node_health_monitor is not None else ""
+    if unread and workload.reason == RUNS:
+        text = f"{workload.message}, and their nodes are not watched: {unread}"
         workload = replace(workload, reason=READ_FAILING, message=text)
     return _running(request, spec, status, workload, now)
 
@@ -121,12 +130,12 @@ def _running(request: Request, spec: JobSpec, status: JobStatus, workload: Workl
     left = _seconds_left(spec, started, now)
     if workload.reason == COMPLETION_PENDING and _seconds_left(spec, started, _end_of(workload) or now) >= 0:
         return _await_report(request, spec, begun, workload, left, now)
-    runs = workload.reason == "WorkloadRunning"
+    runs = workload.reason == RUNS
     held = None if runs else wait(status.waiting, workload.reason, workload.message, now)
     new = begun.model_copy(update={"waiting": held})
-    stall = find_stall(request, spec, started, now)
+    stall = find_stall(request, spec, workload.started, now)
     if left <= 0 and (stall is None or stall.overdue < -left):
-        text = f"the workload ran longer than {spec.timeout or '24h'}" + (f": {workload.message}" if held else "")
+        text = overtime(spec) + (f": {workload.message}" if held else "")
         return fail(request, _over(new, now), TIMED_OUT, text, now)
     if stall is not None:
         over = _over(new, now)
@@ -134,7 +143,7 @@ def _running(request: Request, spec: JobSpec, status: JobStatus, workload: Workl
             return begin_restart(request, over, stall.text, now)
         return fail(request, over, STALLED, stall.text, now)
     resync = min(RUNNING_POLL_SECONDS, left + 1)
-    entered = enter(new, IN_PROGRESS, "WorkloadRunning", workload.message, now)
+    entered = enter(new, IN_PROGRESS, RUNS, workload.message, now)
     return answer(request, entered, measurements(request, spec, entered), resync_after=resync)
 
 
@@ -150,7 +159,7 @@ def _await_report(
     if waiting is None and left <= 0:
         return fail(request, _over(status, now), NOT_REPORTED, workload.message, now)
     new = status.model_copy(update={"waiting": waiting or status.waiting})
-    entered = enter(new, IN_PROGRESS, "WorkloadRunning", workload.message, now)
+    entered = enter(new, IN_PROGRESS, RUNS, workload.message, now)
     return answer(request, entered, measurements(request, spec, entered), resync_after=POLL_SECONDS)
 
 
@@ -159,17 +168,21 @@ def _unschedulable(
     spec: JobSpec,
     status: JobStatus,
     workload: Workload,
-    nodes: tuple[Node, ...] | Unreadable,
+    observed: Observed,
     now: datetime,
-) -> Result:
+) -> Answer:
     """Wait for room; where nodes of the group have gone there will be none, and the group ends after a grace."""
+    nodes = observed[ListNodes()]
     status = status.model_copy(update={"workload_start_time": None})
     since = wait(status.waiting, workload.reason, workload.message, now)
     named = group_nodes(request)
     early = waited(since, now) < UNSCHEDULABLE_GRACE_SECONDS
     if early or isinstance(nodes, Unreadable) or not named:
         return _pending(request, spec, status, workload, now)
-    gone = gone_nodes(spec, pick(nodes, named))
+    live = _live([node.name for node in gone_nodes(spec, pick(nodes, named))], observed)
+    if isinstance(live, Reads):
+        return live
+    gone = gone_nodes(spec, live)
     if not gone:
         return _pending(request, spec, status, workload, now)
     text = "; ".join(f"node {node.name} was {node.message}" for node in gone[:MOST_NAMED])
@@ -179,16 +192,46 @@ def _unschedulable(
     return fail(request, new, gone[0].reason, f"{text}: {workload.message}", now)
 
 
-def note_places(status: JobStatus, pods: tuple[Pod, ...]) -> JobStatus:
-    """Write down whose the pods are, when they had all started, and the node of each worker: JobSet removes workers."""
-    workers = sorted((worker_index(pod), pod.spec.node_name) for pod in pods if not is_launcher(pod))
-    started = [pod.status.start_time for pod in pods]
-    update: dict[str, object] = {"jobset_uid": jobset_uid(pods[0])} if pods else {}
-    if pods and all(started):
+def note_places(spec: JobSpec, status: JobStatus, pods: tuple[Pod, ...]) -> JobStatus:
+    """Write down whose the pods are, when they had all started, and the node of each worker: JobSet removes workers.
+
+    Pods that are all being deleted tell only whose they are: they may be from before a suspension.
+    """
+    if not pods:
+        return status
+    status = of_jobset(status, jobset_uid(pods[0]))
+    started = [pod.status.start_time for pod in pods if not is_going(pod)]
+    if not started:
+        return status
+    update: dict[str, object] = {}
+    if all(started):
         update["workload_start_time"] = status.workload_start_time or max(map(str, started))
-    if 0 < len(workers) <= MOST_PLACES and all(node for _, node in workers) and len(workers) >= len(status.nodes or ()):
-        update["nodes"] = [node for _, node in workers]
+    if places := _places(planned(spec).nodes, pods):
+        update["nodes"] = places
     return status.model_copy(update=update)
+
+
+def of_jobset(status: JobStatus, uid: str) -> JobStatus:
+    """Note which JobSet is the TrainJob's; where the workers of an earlier one ran says nothing of its own."""
+    known = status.nodes if uid == (status.jobset_uid or uid) else None
+    return status.model_copy(update={"jobset_uid": uid, "nodes": known})
+
+
+def _places(workers: int | None, pods: Sequence[Pod]) -> list[str]:
+    """Return the node of each worker in their order, empty while one is not known; of one number the latest pod counts.
+
+    Nodes are blamed by the number of a worker, so that no gap may be closed.
+    """
+    latest = places_of(pods)
+    expected = range(workers or len(latest))
+    nodes = [latest.get(number, "") for number in expected]
+    return nodes if len(latest) == len(expected) <= MOST_PLACES and all(nodes) else []
+
+
+def places_of(pods: Sequence[Pod]) -> dict[int, str]:
+    """Return the nodes of the workers that there are by their numbers."""
+    ordered = sorted(filter(is_worker, pods), key=lambda pod: (pod.metadata.creation_timestamp or "", is_live(pod)))
+    return {worker_index(pod): pod.spec.node_name for pod in ordered}
 
 
 def _seconds_left(spec: JobSpec, started: str, now: datetime) -> float:
@@ -196,18 +239,59 @@ def _seconds_left(spec: JobSpec, started: str, now: datetime) -> float:
     return (DEFAULT_TIMEOUT_SECONDS if limit is None else limit) - (seconds_between(started, now) or 0.0)
 
 
+def ran_out(spec: JobSpec, status: JobStatus, pods: tuple[Pod, ...]) -> bool:
+    """Tell whether mpirun's own limit ended a workload: its time was over, and nobody had looked since.
+
+    A program that ends so before its time has a time limit of its own, which is no affair of ours.
+    """
+    start, end = status.workload_start_time, parse_rfc3339(status.workload_end_time or "")
+    trainer = spec.workload.train_job.get("trainer") or {}
+    ours = has_limit([*(trainer.get("command") or ()), *(trainer.get("args") or ())])
+    return ours and ended_by_limit(pods) and bool(start and end and _seconds_left(spec, start, end) <= 0)
+
+
+def overtime(spec: JobSpec) -> str:
+    """Say that a workload's time is over."""
+    return f"the workload ran longer than {spec.timeout or '24h'}"
+
+
 def _over(status: JobStatus, now: datetime) -> JobStatus:
     return status.model_copy(update={"workload_phase": FAILED, "workload_end_time": rfc3339(now)})
 
 
+def _live(names: Sequence[str], observed: Observed) -> Known | Reads:
+    """Read nodes as they are now: in the shared snapshot is what they were up to a minute ago."""
+    reads = node_reads(names)
+    return nodes_now(names, observed) if all(read in observed for read in reads) else Reads(reads)
+
+
+def _unread_nodes(observed: Observed) -> str:
+    """Say why the nodes, or one that seems to have failed, could not be read; empty where all were."""
+    for read, found in observed.items():
+        is_node = isinstance(read, ListNodes) or (isinstance(read, GetObject) and read.kind == "Node")
+        if is_node and isinstance(found, Unreadable):
+            return found.reason
+    return ""
+
+
 def _with_health(
-    spec: JobSpec, status: JobStatus, pods: tuple[Pod, ...], nodes: tuple[Node, ...] | Unreadable, now: datetime
-) -> JobStatus:
-    """Add nodes for which the Job's expression is true; an expression that cannot be evaluated is said, not ignored."""
+    spec: JobSpec, status: JobStatus, pods: tuple[Pod, ...], observed: Observed, now: datetime
+) -> JobStatus | Reads:
+    """Add nodes for which the Job's expression is true, in the shared snapshot and when they are read live.
+
+    An expression that cannot be evaluated is said, not ignored.
+    """
+    nodes = observed[ListNodes()]
     if spec.node_health_monitor is None or isinstance(nodes, Unreadable):
         return status
+    expression = spec.node_health_monitor.cel.expression
     names = frozenset(pod.spec.node_name for pod in pods if pod.spec.node_name and is_live(pod))
-    found = failed_nodes(spec.node_health_monitor.cel.expression, pick(nodes, names).values())
+    found = failed_nodes(expression, pick(nodes, names).values())
+    if not isinstance(found, str):
+        live = _live(found, observed)
+        if isinstance(live, Reads):
+            return live
+        found = failed_nodes(expression, live.values())
     if isinstance(found, str):
         conditions = set_condition(status.conditions or (), HARDWARE_FAILED, "Unknown", "InvalidExpression", found, now)
         return status.model_copy(update={"conditions": list(conditions)})

@@ -22,6 +22,8 @@ from sync_hooks.execution.waiting import NOT_READ, READ_FAILING, wait, wait_with
 from sync_hooks.planning.plan import Plan
 
 PODS_GIVE_UP_SECONDS = 300  # a pod on a dead node must not hold the run for ever
+READS_AN_ATTEMPT = 3
+MOST_READS = 400  # of traces, an answer; those of one Job at least, whose attempts may be more than a hundred
 MOST_AT_ONCE = 20  # lookups an answer: who deletes all Jobs of a run does not need to be followed at once
 
 
@@ -51,13 +53,24 @@ def look_for_lost(
     jobs = {number: GetObject(request.parent.api_version, "Job", name, namespace) for number, name in names.items()}
     if any(read not in observed for read in jobs.values()):
         return Reads(tuple(jobs.values()))
-    deleted = {number: names[number] for number, read in jobs.items() if observed[read] is None}
+    gone = [number for number, read in jobs.items() if observed[read] is None]
+    deleted = {number: names[number] for number in gone[: _room(plan)]}
     traces = {number: _traces(namespace, name, _attempts(plan)) for number, name in deleted.items()}
     wanted = [read for reads in traces.values() for read in reads if read not in observed]
     if wanted:
         return Reads(tuple(wanted))
     left = [number for number, reads in traces.items() if any(_is_left(observed[read]) for read in reads)]
-    return replace(_judge(status, deleted, left, now), unread=_unread(status, jobs.values(), observed, now))
+    rest = [names[number] for number in gone if number not in deleted]
+    unread = _unread(status, jobs.values(), observed, now) or _not_yet(status, rest, now)
+    return replace(_judge(status, deleted, left, now), unread=unread)
+
+
+def _not_yet(status: WorkflowStatus, rest: Sequence[str], now: datetime) -> Waiting | None:
+    """Say that other deleted Jobs come next: what they left behind has not been looked for."""
+    if not rest:
+        return None
+    object_ = f"Job/{rest[0]}"
+    return wait(status.waiting, "DeletedJobDraining", f"{object_} was deleted: its pods are looked for", now, object_)
 
 
 def _unread(status: WorkflowStatus, jobs: Iterable[GetObject], observed: Observed, now: datetime) -> Waiting | None:
@@ -79,6 +92,11 @@ def _judge(status: WorkflowStatus, deleted: dict[int, str], left: list[int], now
         return Lost(frozenset(deleted) - frozenset(left), waiting)
     rest = wait(None, "DeletedJobDraining", text, now, f"Job/{deleted[left[1]]}") if len(left) > 1 else None
     return Lost(frozenset(deleted) - frozenset(left[1:]), rest)
+
+
+def _room(plan: Plan) -> int:
+    """Return of how many Jobs the traces are read in one answer."""
+    return max(1, MOST_READS // (READS_AN_ATTEMPT * _attempts(plan)))
 
 
 def _attempts(plan: Plan) -> int:

@@ -7,7 +7,7 @@ sorts of reasons, and its lines are not looked at.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 MOST_SHOWN = 200  # characters of a line in a message
 
@@ -30,6 +30,9 @@ NOT_LAUNCHED = re.compile(
     r"|There are not enough slots available in the system to satisfy the \d+)",
     re.MULTILINE,
 )
+# How we start mpirun, be it in a script; see `runtimes.mpi`.
+LIMITED = re.compile(r"(?:^|\bexec )timeout \d+ ")
+
 EXECUTABLE = re.compile(r"^(?:\d{4}-\d\d-\d\dT\S+ )?\s*(?P<line>Executable:\s*\S.*)$", re.MULTILINE)
 
 
@@ -41,6 +44,11 @@ def not_launched(tail: str) -> str | None:
     program = EXECUTABLE.search(tail, found.end())
     named = f"; {' '.join(program['line'].split())[:MOST_SHOWN]}" if program else ""
     return f"{found['sentence']}{named}"
+
+
+def has_limit(command: Sequence[str]) -> bool:
+    """Tell whether a launcher's command and arguments are ours: a time limit of its own around mpirun."""
+    return LIMITED.search(" ".join(command)) is not None
 
 
 def named_by_mpirun(places: Mapping[str, str], tail: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sync_hooks.api.observed import Condition, LiveObject, Pod
 from sync_hooks.api.request import TrainJobChild
 from sync_hooks.api.time import parse_rfc3339
-from sync_hooks.api.trainer import LABEL_REPLICATED_JOB, LAUNCHER
+from sync_hooks.api.trainer import LABEL_REPLICATED_JOB, LAUNCHER, WORKER
 from sync_hooks.measurements.pods import COMPLETION_INDEX, JOBSET_UID
 
 PENDING = "Pending"
@@ -23,6 +23,8 @@ FAILED = "Failed"
 JOBSET_VERSION = "jobset.x-k8s.io/v1alpha2"
 STARTING = "WorkloadStarting"
 SUSPENDED = "WorkloadSuspended"
+UNSCHEDULABLE = "WorkloadUnschedulable"
+RUNS = "WorkloadRunning"
 COMPLETION_PENDING = "CompletionPending"  # the pods have succeeded; JobSet and Trainer have not told so
 
 
@@ -70,9 +72,11 @@ def under_way(pods: Sequence[Pod]) -> Workload:
     """Return the phase of a TrainJob that has neither ended nor is held back, from its own pods."""
     if not pods:
         return Workload(PENDING, STARTING, "no pod exists yet: none was made, or quota or PodSecurity refuse them")
+    if all(map(is_going, pods)):
+        return Workload(PENDING, STARTING, f"all {len(pods)} pods are being deleted")
     blocked = [text for text in map(unschedulable, pods) if text]
     if blocked:
-        return Workload(PENDING, "WorkloadUnschedulable", blocked[0])
+        return Workload(PENDING, UNSCHEDULABLE, blocked[0])
     late = [pod for pod in pods if not pod.status.start_time]
     if late:
         text = f"{len(late)} of {len(pods)} pods are not started, {late[0].name} first"
@@ -86,7 +90,7 @@ def under_way(pods: Sequence[Pod]) -> Workload:
         who = f"pod {told[0].name}" if len(told) == 1 else f"all {len(told)} pods"
         text = f"{who} ran to the end, and the TrainJob does not say so yet"
         return Workload(RUNNING, COMPLETION_PENDING, text, started, max(map(_finished_at, told)) or None)
-    return Workload(RUNNING, "WorkloadRunning", f"{len(pods)} pods run", started)
+    return Workload(RUNNING, RUNS, f"{len(pods)} pods run", started)
 
 
 def _finished_at(pod: Pod) -> str:
@@ -96,7 +100,10 @@ def _finished_at(pod: Pod) -> str:
 
 
 def own_pods(pods: Sequence[Pod], jobset: LiveObject | None) -> tuple[Pod, ...]:
-    """Return the pods that really are the JobSet's: labels can be forged, a UID cannot be guessed."""
+    """Return the pods that name the JobSet's UID.
+
+    Labels of a name are soon the same by chance, a UID never is. Whoever may create pods in the namespace can copy it.
+    """
     if jobset is None:
         return ()
     return tuple(pod for pod in pods if jobset_uid(pod) == jobset.metadata.uid)
@@ -110,6 +117,16 @@ def jobset_uid(pod: Pod) -> str:
 def is_live(pod: Pod) -> bool:
     """Tell whether a pod still holds its node's devices."""
     return pod.status.phase not in ("Succeeded", "Failed")
+
+
+def is_going(pod: Pod) -> bool:
+    """Tell whether a pod is being deleted."""
+    return pod.metadata.deletion_timestamp is not None
+
+
+def is_worker(pod: Pod) -> bool:
+    """Tell whether a pod is one of the workers, which have a number each."""
+    return pod.labels.get(LABEL_REPLICATED_JOB) == WORKER
 
 
 def is_launcher(pod: Pod) -> bool:

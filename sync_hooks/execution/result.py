@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from sync_hooks.api.conditions import FAILED, HARDWARE_FAILED, VALIDATION_FAILED
-from sync_hooks.api.request import JobChild
+from sync_hooks.api.request import FailedNodeFacts, JobChild
 from sync_hooks.execution.groups import LAUNCHING_STOPPED, GroupState
 from sync_hooks.report.iteration import GroupResult, IterationResult
 from sync_hooks.report.nodes import GONE
@@ -17,6 +19,18 @@ def result_of(iteration: int, states: Sequence[GroupState]) -> IterationResult:
 
 
 def _group_result(state: GroupState) -> GroupResult:
+    last, earlier = _last_try(state), _blamed_before(state)
+    return msgspec.structs.replace(last, earlier=earlier) if earlier else last
+
+
+def _blamed_before(state: GroupState) -> tuple[FailedNodeFacts, ...]:
+    """Name the nodes that tries before the last one blamed by name, each with the last word on it."""
+    tries = (*state.earlier, state.job) if state.lost and state.job else state.earlier
+    named = (node for job in tries if job.status.attribution == "Node" for node in job.status.failed_nodes)
+    return tuple({node.name: node for node in named}.values())
+
+
+def _last_try(state: GroupState) -> GroupResult:
     if state.lost:
         return _without_job(state, "JobDeleted", "the Job was deleted while the run was under way")
     if state.job is None:

@@ -16,6 +16,7 @@ from sync_hooks.api.job import JobSpec
 from sync_hooks.api.model import Condition
 from sync_hooks.api.status import read_status
 from sync_hooks.execution.planned import planned
+from sync_hooks.measurements.answering import JOB_SUCCEEDED
 from sync_hooks.measurements.ranks import count_note, ranks_apart
 from sync_hooks.measurements.thresholds import FIGURES, Violation, evaluate
 from sync_hooks.report.iteration import RANKS_APART
@@ -102,10 +103,12 @@ def read_goodput(raw: Any) -> Measured:
         missing = f"no ratio, for there was no time in which training could have run; {complete.message}"
     doubts = (status.doubts or []) if figures else []
     texts = [*([] if status.result is not None else [missing]), *doubts]
+    notes = (status.notes or []) if figures and complete.reason == JOB_SUCCEEDED else []
     return Measured(
         figures=figures,
         unmeasured=tuple(f"goodput: {text}" for text in texts),
         doubtful=frozenset(figures if doubts else ()),
+        remarks=tuple(f"goodput: {text}" for text in notes),
     )
 
 

@@ -63,11 +63,11 @@ def is_overdue(waiting: Waiting) -> bool:
     return waiting.reason.endswith(OVERDUE)
 
 
-def next_look(waiting: Waiting, now: datetime) -> float:
-    """Seconds until the next look: 2 at first, growing with the wait to 60, never past the second look."""
+def next_look(waiting: Waiting, now: datetime, least: float = FIRST_RESYNC_SECONDS) -> float:
+    """Seconds until the next look: few at first, growing with the wait to 60, never past the second look."""
     if is_overdue(waiting):
         return max(FIRST_RESYNC_SECONDS, SECOND_LOOK_SECONDS - waited(waiting, now))
-    return min(LONGEST_RESYNC_SECONDS, max(FIRST_RESYNC_SECONDS, waited(waiting, now) / 4))
+    return min(LONGEST_RESYNC_SECONDS, max(least, waited(waiting, now) / 4))
 
 
 def next_look_for_told(waiting: Waiting, limit: float, now: datetime) -> float:

@@ -56,6 +56,24 @@ def on_attempt(attempts: Attempts, workload_uid: str, restart: int) -> Attempts:
     return Attempts(GoodputRun(workload_uid=workload_uid, restart=restart or None), earlier)
 
 
+def of_pods(attempts: Attempts, sources: Sequence[Source]) -> Attempts:
+    """Keep what these pods have shown; a workload that was held back or made anew has others, and begins from nothing.
+
+    Time in a queue is no time of training, and how the former pods ended nobody has read. Their checkpoint is left.
+    """
+    run, pods = attempts.run, [source.pod for source in sources]
+    if run is None or set(pods) <= set(run.pods or ()):
+        return attempts
+    if run.pods is None:
+        return Attempts(run.model_copy(update={"pods": pods}), attempts.earlier)
+    trained = run.first_step is not None
+    update: dict[str, object] = {"replaced": (attempts.earlier.replaced or 0) + trained or None}
+    if run.checkpoint_step is not None:
+        update |= {"checkpoint_step": run.checkpoint_step, "checkpoint_time": run.checkpoint_time}
+    fresh = GoodputRun(workload_uid=run.workload_uid, restart=sources[0].restart or None, pods=pods)
+    return Attempts(fresh, attempts.earlier.model_copy(update=update))
+
+
 def cursor_of(run: GoodputRun | None, places: Places) -> LogCursor:
     """Return how far a log of an attempt has been read."""
     known = run.lifecycle_cursor if run and LIFECYCLE in places else run.step_cursor if run else None
@@ -139,9 +157,24 @@ def shown(attempts: Attempts, until: datetime, *, failed: bool) -> dict[str, obj
         "application_start_time": _whole(run.application_start_time),
         "application_stop_time": _whole(run.last_line_time),
         "last_step_timestamp": _whole(run.last_step_time),
-        "notes": list(doubts(attempts)) or None,
+        "notes": [*doubts(attempts), *notes(attempts)] or None,
         **_sums(whole, max(until, end)),
     }
+
+
+FIGURES = (
+    "result",
+    "training_time_sec",
+    "lost_work_time_sec",
+    "reschedule_time_sec",
+    "resume_time_sec",
+    "checkpoint_save_time_sec",
+    "avg_step_time_sec",
+    "avg_tflops_per_gpu",
+    "warmup_time_sec",
+    "non_warmup_time_sec",
+)
+"""Fields that are shown once a step was seen."""
 
 
 def _sums(whole: EarlierRuns, until: datetime) -> dict[str, object]:
@@ -176,6 +209,13 @@ def doubts(attempts: Attempts) -> Iterator[str]:
         yield gaps_note(gaps)
     if late := max(item.late_sec or 0 for item in attempts.all):
         yield f"the log may lack its beginning: {late_note(late)}"
+
+
+def notes(attempts: Attempts) -> Iterator[str]:
+    """Say what does not count, and leaves the figures right."""
+    if times := attempts.earlier.replaced:
+        often = "once" if times == 1 else f"{times} times"
+        yield f"the workload was suspended, or made anew, {often}: training before that does not count"
 
 
 def without_steps(attempts: Attempts, log_interval: int) -> str:

@@ -52,6 +52,7 @@ def close(earlier: EarlierRuns, run: GoodputRun, end: datetime, *, interrupted: 
         training_start_time=rfc3339_micro(start),
         end_time=rfc3339_micro(end),
         interruptions=earlier.interruptions + broken,
+        replaced=earlier.replaced,
         gaps=(earlier.gaps or 0) + (run.gaps or 0) or None,
         late_sec=max(earlier.late_sec or 0, run.late_sec or 0) or None,
         off_interval=(earlier.off_interval or 0) + (run.off_interval or 0) or None,

@@ -153,7 +153,7 @@ def _index(pod: Pod, job: _ReplicatedJob) -> int:
 def _preference(pod: Pod) -> tuple[int, int, tuple[int, ...], str]:
     phase = _PHASES.index(pod.status.phase) if pod.status.phase in _PHASES else len(_PHASES)
     newest_first = tuple(-ord(letter) for letter in pod.metadata.creation_timestamp or "")
-    return phase, -_number(pod, RESTART_ATTEMPT), newest_first, pod.name
+    return phase, -restarts_of(pod), newest_first, pod.name
 
 
 def _source(pod: Pod | None, container: str | None) -> Source | NotThere:
@@ -173,8 +173,13 @@ def _source(pod: Pod | None, container: str | None) -> Source | NotThere:
         container=name,
         finished=terminated is not None or pod.status.phase != "Running",
         started_at=terminated.started_at if terminated else running.started_at if running else None,
-        restart=_number(pod, RESTART_ATTEMPT),
+        restart=restarts_of(pod),
     )
+
+
+def restarts_of(pod: Pod) -> int:
+    """Return how often its JobSet had restarted the workload when it made a pod."""
+    return _number(pod, RESTART_ATTEMPT)
 
 
 def _usual(names: Sequence[str]) -> str:

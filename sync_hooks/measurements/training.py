@@ -71,6 +71,7 @@ def _begin_anew(earlier: EarlierRuns, run: GoodputRun, time: datetime | None) ->
     fresh = GoodputRun(
         workload_uid=run.workload_uid,
         restart=run.restart,
+        pods=run.pods,
         lifecycle_cursor=run.lifecycle_cursor,
         step_cursor=run.step_cursor,
         first_line_time=began,

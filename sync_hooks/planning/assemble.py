@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from sync_hooks.api.names import ANNOTATION_GROUP_NODES, shorten
-from sync_hooks.api.trainer import CONFIG_MAP, JsonObject, kind_of, name_of
+from sync_hooks.api.quantity import whole_units
+from sync_hooks.api.trainer import CONFIG_MAP, WORKER, JsonObject, kind_of, name_of
 from sync_hooks.cluster.nodes import LABEL_GPU_PRESENT, LABEL_GPU_PRODUCT, LABEL_HOSTNAME, hostname
 from sync_hooks.cluster.platform import products_of
 from sync_hooks.cluster.resources import GPU, offered
@@ -19,6 +20,11 @@ from sync_hooks.planning.state import State, give_up
 
 LARGEST_OBJECT_BYTES = 240_000
 """Metacontroller stores each child a second time in an annotation, and annotations end at 262,144 bytes."""
+
+MOST_SYNC_BYTES = 128_000_000
+"""Metacontroller sends a Workflow with all its Jobs, and the hooks take only so much; see `webhook.limits`."""
+ROOM_A_JOB_BYTES = 16_000
+"""What a Job may have besides twice its spec: metadata of the API server, its status, the end of a log."""
 
 
 def assemble(state: State) -> Plan:
@@ -85,11 +91,24 @@ def check_sizes(state: State, plan: Plan) -> Unplannable | None:
             f"{LARGEST_OBJECT_BYTES} can be stored: about {possible} nodes a group are possible"
         )
         return give_up(state, reasons.GROUP_TOO_LARGE, message)
+    if problem := _too_many(plan, size):
+        return give_up(state, reasons.TOO_MANY_GROUPS, problem)
     size = len(base64.b64encode(encode(plan)))
     if size <= LARGEST_OBJECT_BYTES:
         return None
     message = f"the plan for {plan.targeted} nodes would take {size} bytes, {LARGEST_OBJECT_BYTES} can be stored"
     return give_up(state, reasons.OBJECT_TOO_LARGE, message)
+
+
+def _too_many(plan: Plan, largest: int) -> str:
+    """Say why all Jobs together are more than can be followed, empty where they are not."""
+    possible = MOST_SYNC_BYTES // (2 * largest + ROOM_A_JOB_BYTES)
+    if len(plan.groups) <= possible:
+        return ""
+    return (
+        f"{len(plan.groups)} groups, each with a Job of {largest} bytes, are more than can be followed at a time: "
+        f"about {possible} are possible; let a group have more nodes, or divide the nodes among several runs"
+    )
 
 
 def _job(state: State, dependencies: tuple[JsonObject, ...]) -> dict[str, Any]:
@@ -123,6 +142,17 @@ def _requirements(state: State) -> list[JsonObject]:
 
 def _has_room_for_two(state: State) -> bool:
     """Tell whether two workers would fit onto one node, so that the scheduler must be kept from putting them there."""
-    if state.needed_gpus == 0:
-        return True
-    return any(offered(node, GPU) >= 2 * state.needed_gpus for node in state.selection.kept)
+    needed = min(state.needed_gpus, _requested(state))
+    return needed == 0 or any(offered(node, GPU) >= 2 * needed for node in state.selection.kept)
+
+
+def _requested(state: State) -> int:
+    """Return the GPUs that a worker requests after all overrides, the smallest number where several are named."""
+    jobs = state.draft.runtime["spec"]["template"]["spec"]["replicatedJobs"]
+    specs = [(job.get("template") or {}).get("spec") or {} for job in jobs if job["name"] == WORKER]
+    pods = [(spec.get("template") or {}).get("spec") or {} for spec in specs]
+    containers = [one for pod in pods for one in pod.get("containers") or () if one["name"] == WORKER]
+    trainer = state.draft.job["spec"]["workload"]["trainJob"]["trainer"]
+    given = [*(one.get("resources") or {} for one in containers), trainer.get("resourcesPerNode") or {}]
+    parts = [part for one in given for part in (one.get("limits") or {}, one.get("requests") or {})]
+    return min((whole_units(part[GPU]) for part in parts if GPU in part), default=0)

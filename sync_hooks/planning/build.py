@@ -23,6 +23,7 @@ from sync_hooks.planning.grouping import form_groups
 from sync_hooks.planning.orchestration import orchestration_of
 from sync_hooks.planning.plan import Plan, RunIdentity, Unplannable
 from sync_hooks.planning.rendering import render
+from sync_hooks.planning.restarts import warn_of_restarts
 from sync_hooks.planning.state import State, Step, give_up
 
 
@@ -64,6 +65,7 @@ STEPS: tuple[Step, ...] = (
     check_apis,
     settle_tolerations,
     patch_everywhere,
+    warn_of_restarts,
     form_groups,
 )
 

@@ -25,7 +25,7 @@ def find_nodes(state: State) -> State | Unplannable:
     """Select the nodes, choose their architecture, and make sure that they are of one platform."""
     target = state.orchestration.target
     selection = select(target, state.nodes, possible(state.spec, target))
-    shared = ambiguous_hostnames(selection.kept)
+    shared = ambiguous_hostnames(state.nodes)
     state = replace(
         state,
         selection=exclude(selection, lambda node: shared.get(node.name)),

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import base64
 import gzip
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
 import msgspec
 
+from sync_hooks.api.errors import cut
 from sync_hooks.api.observed import Facts
 from sync_hooks.api.request import ConfigMapChild, FailedNodeFacts
+from sync_hooks.report.fitting import BRIEF, fitting, shortened
 
 RESULT_KEY = "result.json.gz"
 LEVEL = 6  # of gzip: 9 makes it a tenth smaller, and takes more than twice as long, in a sync that reads 12 MB already
+LEAST = 16  # characters of a remark that are left in any case: that there is one changes what is said of the run
 RANKS_APART = "RanksApart"
 """Reason of a validation that failed because another test ran than the one that was asked for."""
 
@@ -31,8 +35,10 @@ class GroupResult(Facts, frozen=True):
     validation_reason: str = ""
     attribution: str = ""
     failed_nodes: tuple[FailedNodeFacts, ...] = ()
+    earlier: tuple[FailedNodeFacts, ...] = ()
+    """Nodes that earlier tries of the group blamed by name."""
     nodes: tuple[str, ...] = ()
-    """Nodes that the scheduler chose; empty where the plan names them."""
+    """Node of each worker, in order of the workers; empty where that is not known."""
     figures: dict[str, float] = {}
     unmeasured: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
@@ -45,6 +51,44 @@ class IterationResult(Facts, frozen=True):
 
     iteration: int = 0
     groups: tuple[GroupResult, ...] = ()
+
+
+def result_payload(result: IterationResult) -> str:
+    """Write a result so that it can be stored, with texts as long as there is room for."""
+    return fitting(lambda most: compress(IterationResult(result.iteration, _cut(result.groups, most))))
+
+
+def _cut(groups: Sequence[GroupResult], most: int) -> tuple[GroupResult, ...]:
+    shorter = [
+        msgspec.structs.replace(
+            group,
+            failure=shortened(group.failure, most, group.failure_reason or "failed"),
+            validation=shortened(group.validation, most, group.validation_reason or "failed"),
+            failed_nodes=_cut_nodes(group.failed_nodes, most),
+            earlier=_cut_nodes(group.earlier, most),
+            unmeasured=tuple([cut(text, max(most, LEAST)) for text in group.unmeasured]),
+            remarks=tuple([cut(text, max(most, LEAST)) for text in group.remarks]),
+        )
+        for group in groups
+    ]
+    return tuple(_without_details(shorter) if most <= BRIEF else shorter)
+
+
+def _without_details(groups: Sequence[GroupResult]) -> Iterator[GroupResult]:
+    """Leave out most of the digits, and the times but for the first and the last: of thousands they take most room."""
+    first = min((group.started for group in groups if group.started), default="")
+    last = max((group.ended for group in groups), default="")
+    for group in groups:
+        yield msgspec.structs.replace(
+            group,
+            figures={key: float(f"{value:.4g}") for key, value in group.figures.items()},
+            started=group.started if group.started == first else "",
+            ended=group.ended if group.ended == last else "",
+        )
+
+
+def _cut_nodes(nodes: Sequence[FailedNodeFacts], most: int) -> tuple[FailedNodeFacts, ...]:
+    return tuple([FailedNodeFacts(node.name, node.reason, shortened(node.message, most)) for node in nodes])
 
 
 def compress(value: Any) -> str:

@@ -8,7 +8,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sync_hooks.api.request import FailedNodeFacts
 from sync_hooks.planning.plan import Group, Plan
+from sync_hooks.report.fitting import fitting, shortened
 from sync_hooks.report.iteration import GroupResult, IterationResult
 
 SUCCEEDED_KEY = "succeeded-nodes.csv.gz"
@@ -45,13 +47,14 @@ def node_verdicts(plan: Plan, results: Sequence[IterationResult]) -> NodeVerdict
     """Judge every node by the last verdict of its own, over iterations in order and groups in order.
 
     A node that went is excluded, although it may have been good before or after: it has not shown all that was asked of
-    it. Only a failure says more.
+    it. Only a failure says more. So does one of a try before the last, where no later one judged that very node.
     """
     known = {node for group in plan.groups for node in group.nodes} | set(plan.candidates)
     verdicts: dict[str, BlamedNode | None] = {}
     for result in results:
         for outcome in result.groups:
-            for name, blame in _group_verdicts(plan.groups[outcome.group], outcome).items():
+            group = plan.groups[outcome.group]
+            for name, blame in (*_before(group, outcome).items(), *_group_verdicts(group, outcome).items()):
                 if name in known:
                     verdicts[name] = _stronger(verdicts[name], blame) if name in verdicts else blame
     blamed = sorted(blame for blame in verdicts.values() if blame is not None)
@@ -74,18 +77,34 @@ def _is_gone(blame: BlamedNode | None) -> bool:
     return blame is not None and blame.reason in GONE
 
 
+def _before(group: Group, outcome: GroupResult) -> dict[str, BlamedNode | None]:
+    """Blame by earlier tries: not of nodes, lent ones among them, on which the last try passed."""
+    passed = () if outcome.failure or outcome.validation else ran_on(group, outcome)
+    return _by_name([node for node in outcome.earlier if node.name not in passed])
+
+
 def _group_verdicts(group: Group, outcome: GroupResult) -> dict[str, BlamedNode | None]:
     """Verdicts that one group gives: blame by name for anybody, the rest only for nodes at home in it."""
-    home = [node for node in group.nodes or outcome.nodes if node not in group.lent]
+    home = [node for node in ran_on(group, outcome) if node not in group.lent]
     if not outcome.failure and not outcome.validation:
         return dict.fromkeys(home)
     if outcome.attribution == "Node":
-        return {node.name: BlamedNode(node.name, node.reason, node.message) for node in outcome.failed_nodes}
+        return _by_name(outcome.failed_nodes)
     if outcome.attribution == "Group":
         reason = "WorkloadFailed" if outcome.failure else "ThresholdViolation"
         message = f"not attributed to one node: {outcome.failure or outcome.validation}"
         return {node: BlamedNode(node, reason, message) for node in home}
     return {}
+
+
+def ran_on(group: Group, outcome: GroupResult) -> tuple[str, ...]:
+    """Return the group's nodes that had a worker: all of them where nobody knows where the workers were."""
+    seen = frozenset(outcome.nodes)
+    return tuple(node for node in group.nodes if node in seen) if group.nodes and seen else group.nodes or outcome.nodes
+
+
+def _by_name(nodes: Sequence[FailedNodeFacts]) -> dict[str, BlamedNode | None]:
+    return {node.name: BlamedNode(node.name, node.reason, node.message) for node in nodes}
 
 
 def succeeded_payload(names: Sequence[str]) -> str:
@@ -94,10 +113,13 @@ def succeeded_payload(names: Sequence[str]) -> str:
 
 
 def failed_payload(nodes: Sequence[BlamedNode]) -> str:
-    """Write the list of bad nodes: base64 of gzip of a JSON array of name, reason and message."""
-    rows = [{"name": node.name, "reason": node.reason, "message": node.message} for node in nodes]
-    written = [{key: value for key, value in row.items() if value} for row in rows]
-    return _pack(json.dumps(written, separators=(",", ":")).encode())
+    """Write the list of bad nodes: base64 of gzip of a JSON array of name, reason and message, of all of them."""
+    return fitting(lambda most: _pack(json.dumps(_rows(nodes, most), separators=(",", ":")).encode()))
+
+
+def _rows(nodes: Sequence[BlamedNode], most: int) -> list[dict[str, str]]:
+    rows = [{"name": node.name, "reason": node.reason, "message": shortened(node.message, most)} for node in nodes]
+    return [{key: value for key, value in row.items() if value} for row in rows]
 
 
 def _pack(content: bytes) -> str:

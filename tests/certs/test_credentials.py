@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -116,6 +118,26 @@ def test_tokens_go_through_the_same_stages(numbers: list[int], confirmed: bool, 
 def test_without_its_record_the_newest_token_is_the_current_one() -> None:
     data = write(Credentials(tokens=Tokens({3: "c" * 40, 4: "d" * 40}, 3)))
     assert read({**data, "rotation.json": b"{"}).tokens.current == 4
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        pytest.param({"tokens": {"current": []}}, id="a list for a number"),
+        pytest.param({"tokens": {"current": {}}}, id="an object for a number"),
+        pytest.param({"tokens": {"made": "0001-01-01T00:00:00+23:00"}}, id="before the first year"),
+        pytest.param({"certificates": {"since": "9999-12-31T23:59:59-23:00"}}, id="after the last year"),
+        pytest.param({"certificates": {"confirmed": [1]}}, id="a list for a time"),
+    ],
+)
+def test_a_spoilt_record_of_the_rotation_is_none(record: dict[str, Any]) -> None:
+    spoilt = {"token-3": b"x" * 40, "rotation.json": json.dumps(record).encode()}
+    assert read(spoilt) == read({"token-3": b"x" * 40})
+    assert write(read(spoilt))
+
+
+def test_a_record_nested_too_deeply_is_none() -> None:
+    assert read({"rotation.json": b"[" * 100_000}) == Credentials()
 
 
 def test_the_file_of_tokens_has_one_a_line() -> None:

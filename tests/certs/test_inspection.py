@@ -23,6 +23,7 @@ BEFORE = NOW - timedelta(days=1)
 ENCRYPTED = load_pem_private_key(AUTHORITY.key, None).private_bytes(
     Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret")
 )
+STRANGE = b"-----BEGIN PRIVATE KEY-----\nMA4CAQAwBQYDKgMEBAIFAA==\n-----END PRIVATE KEY-----\n"  # of algorithm 1.2.3.4
 
 
 @pytest.mark.parametrize(
@@ -32,6 +33,9 @@ ENCRYPTED = load_pem_private_key(AUTHORITY.key, None).private_bytes(
         pytest.param(KeyPair(b"garbage", AUTHORITY.key), NOW, Reason.UNREADABLE, id="it is no certificate"),
         pytest.param(KeyPair(AUTHORITY.certificate, b""), NOW, Reason.UNREADABLE, id="it has no key"),
         pytest.param(KeyPair(AUTHORITY.certificate, b"garbage"), NOW, Reason.UNREADABLE, id="its key is no key"),
+        pytest.param(
+            KeyPair(AUTHORITY.certificate, STRANGE), NOW, Reason.UNREADABLE, id="its key is of an unknown kind"
+        ),
         pytest.param(KeyPair(AUTHORITY.certificate, ENCRYPTED), NOW, Reason.UNREADABLE, id="its key is encrypted"),
         pytest.param(KeyPair(AUTHORITY.certificate, OTHER_AUTHORITY.key), NOW, Reason.KEY_MISMATCH, id="another key"),
         pytest.param(SERVING, NOW, Reason.NOT_AN_AUTHORITY, id="it is a serving certificate"),

@@ -331,3 +331,14 @@ def test_both_versions_of_helm_render_the_same(helm: Helm) -> None:
         for each in (helm, other)
     ]
     assert by_name[0] == by_name[1]
+
+
+def test_other_shipped_profiles_start_other_pods_and_annotations_of_a_user_stay(helm: Helm) -> None:
+    def annotations(*sets: str) -> Object:
+        deployment = one(helm.render(*sets), "Deployment", "workloadrun-admission")
+        found: Object = deployment["spec"]["template"]["metadata"].get("annotations", {})
+        return found
+
+    assert len(annotations()["checksum/profiles"]) == 64
+    assert annotations("admission.podAnnotations.team=gpu").keys() == {"team", "checksum/profiles"}
+    assert annotations("logProfiles=false") == {}

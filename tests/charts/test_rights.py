@@ -1,4 +1,7 @@
-"""Who may do what: no more than is done, and each right is used by something."""
+"""Who may do what: the hooks may get the kinds in the table of what is ever read, and list and create those named here.
+
+Whether each kind in that table is really read is not looked at.
+"""
 
 from __future__ import annotations
 

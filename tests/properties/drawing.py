@@ -130,7 +130,10 @@ to_nodes = st.sampled_from(("cordon", "uncordon", "lose node", "find node", "rel
 neighbours = st.lists(st.integers(0, 150).map(float), min_size=1, max_size=2).map(tuple)
 """When other runs over the same nodes are applied."""
 
-breaks = st.builds(Action, moments, st.just("break"), option=st.sampled_from(sorted(BREAKS)))
+breaks = st.builds(
+    Action, moments, st.just("break"), index=st.sampled_from((0, 0, 1)), option=st.sampled_from(sorted(BREAKS))
+)
+"""Outages of one minute or two; they may overlap, or follow each other."""
 deletions = st.builds(Action, moments, st.just("delete"), kinds, indexes, propagations)
 to_node = st.builds(Action, moments, to_nodes, index=indexes)
 ways_to_end = st.sampled_from(("evict", "evict by API", "exit"))

@@ -7,17 +7,20 @@ another attempt follows, depends on who read it when. Each of the ends is right 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cli.simulator.director import BREAKS_OFF
 from cli.simulator.entry import Object
+from cli.simulator.faults import Faults
 from cli.simulator.scenario import Rule, Scenario
+from sync_hooks.api.duration import parse_duration
 from sync_hooks.planning.plan import Group, Plan
 from tests.properties.laws import Laws, ended, lists
 from tests.properties.plays import RUN, Performance, Play
 
 SAVED = "saved checkpoint"
-READ_IN_TIME_SECONDS = 480.0  # two outages, what the driver waits after them, and a sample
+LATE_SECONDS = 5.0  # from the end of a workload until its TrainJob says so
+READ_IN_TIME_SECONDS = 720.0  # three outages of two minutes in a row, what the driver waits after them, and a sample
 LOSE_PODS = ("Failed", "Evicted")
 
 
@@ -45,7 +48,7 @@ def fate(play: Play, nodes: tuple[str, ...], iteration: int) -> Fate:
         rule = scenario.rule(nodes, iteration, attempt)
         if rule.outcome not in BREAKS_OFF:
             return Fate(passes=True, ends=tuple(ends))
-        ends.append(rule)
+        ends.append(replace(rule, nodes=frozenset()) if _is_hidden(play, rule) else rule)
         if not _saves(rule) or (rule.outcome == "Hang" and not play.stall):
             break  # what has timed out is not restarted
     return Fate(passes=False, ends=tuple(ends))
@@ -55,9 +58,20 @@ def _saves(rule: Rule) -> bool:
     return any(SAVED in line for line in rule.log or ())
 
 
+def _is_hidden(play: Play, rule: Rule) -> bool:
+    """Tell whether a workload may end before anybody has looked, so that nobody knows where its workers were.
+
+    mpirun names a worker that has failed by its number, and JobSet removes the workers.
+    """
+    disturbed = play.faults != Faults() or bool(play.actions)
+    late = disturbed and (rule.after or 0.0) < READ_IN_TIME_SECONDS
+    return play.framework == "mpi" and rule.outcome in LOSE_PODS and bool(rule.nodes) and late
+
+
 def is_certain(play: Play) -> bool:
     """Tell whether faults that pass cannot decide how a run ends."""
-    return not play.restarts or all(_is_certain(play, rule) for rule in play.rules)
+    hidden = play.size > 1 and any(_is_hidden(play, rule) for rule in play.rules)
+    return not hidden and (not play.restarts or all(_is_certain(play, rule) for rule in play.rules))
 
 
 def _is_certain(play: Play, rule: Rule) -> bool:
@@ -70,6 +84,12 @@ def _is_certain(play: Play, rule: Rule) -> bool:
         unread = (rule.after or 0.0) * _printed_after_saving(rule)
         return not rule.nodes or play.size == 1 or not _saves(rule) or unread >= READ_IN_TIME_SECONDS
     return rule.outcome != "Hang" or not play.stall or play.timeout == "40m"
+
+
+def is_cut_short(play: Play, ahead: float) -> bool:
+    """Tell whether a clock that is so many seconds ahead of the nodes' may end a workload before its own end."""
+    limit = parse_duration(play.timeout) or 0.0
+    return ahead > 0 and any((rule.after or 0.0) + ahead + LATE_SECONDS >= limit for rule in play.rules)
 
 
 def _printed_after_saving(rule: Rule) -> float:

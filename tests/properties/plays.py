@@ -152,6 +152,8 @@ class Performance:
         self.foreign: dict[str, Entry] = {}
         """Objects that somebody else made, by UID, as they were made."""
         self.intruding = False
+        self.outages: list[tuple[float, str]] = []
+        """Until which virtual second what is out of reach."""
         self.simulation = Simulation(make(play.inventory), Scenario(play.rules), self._hooks, START, faults=play.faults)
         self.store, self.clock = self.simulation.store, self.simulation.clock
         if watch is not None:
@@ -273,15 +275,20 @@ def _suspend(performance: Performance, action: Action) -> None:
 
 
 def _break(performance: Performance, action: Action) -> None:
-    """Let something be out of reach for a minute."""
-    dice, broken = performance.simulation.dice, BREAKS[action.option]
-    dice.faults = replace(dice.faults, **broken)
-    whole = {name: getattr(performance.play.faults, name) for name in broken}
+    """Let something be out of reach for a minute, and for as many more as the index says."""
+    seconds = OUTAGE_SECONDS * (1 + action.index)
+    performance.outages.append((performance.clock.time + seconds, action.option))
 
-    def mend() -> None:
-        dice.faults = replace(dice.faults, **whole)
+    def set_faults() -> None:
+        broken: Object = {}
+        for until, option in performance.outages:
+            if until > performance.clock.time:
+                broken |= {name: value | broken[name] if name in broken and name == "unreadable" else value
+                           for name, value in BREAKS[option].items()}  # fmt: skip
+        performance.simulation.dice.faults = replace(performance.play.faults, **broken)
 
-    performance.clock.schedule(OUTAGE_SECONDS, mend)
+    set_faults()
+    performance.clock.schedule(seconds, set_faults)
 
 
 def _fail_pod(performance: Performance, action: Action) -> None:

@@ -138,7 +138,7 @@ def test_an_unschedulable_pod_is_shown_in_the_schedulers_words_after_a_grace():
 
 def test_a_group_whose_node_is_gone_ends_after_a_grace_and_excludes_the_node():
     blocked = pod("p", phase="Pending", conditions=[condition("PodScheduled", "False", "Unschedulable", "0/9 nodes")])
-    observed = {JOBSET: jobset(), PODS: (blocked,), ListNodes(): (node("n1"),)}
+    observed = {JOBSET: jobset(), PODS: (blocked,), ListNodes(): (node("n1"),), GetObject("v1", "Node", "n2"): None}
     first = sync(parent(), [train_job()], observed, seconds=0)
     assert states(sync(parent(first.status), [train_job()], observed, seconds=299))["InProgress"] == "True"
     over = sync(parent(first.status), [train_job()], observed, seconds=301)
@@ -225,6 +225,9 @@ def test_a_log_that_cannot_be_read_is_tried_again_before_the_group_is_blamed():
     said = Log(content=NOTICED.encode())
     answer = sync(parent(first.status), [train_job()], observed | {tail: said}, seconds=10)
     assert [node["name"] for node in answer.status["failedNodes"]] == ["n2"]
+    late = sync(parent(first.status), [train_job()], observed | {tail: Unreadable("timeout")}, seconds=61)
+    last = sync(parent(late.status), [train_job()], observed | {tail: Unreadable("timeout")}, seconds=92)
+    assert last.status["attribution"] == "Group"
 
 
 def cordoned_under(killed: Pod) -> Result:
@@ -256,13 +259,13 @@ def test_a_node_that_is_not_ready_when_its_workload_fails_has_failed():
     assert [item["name"] for item in answer.status["failedNodes"]] == ["n2"]
 
 
-def test_evidence_that_cannot_be_read_is_given_up_after_a_minute():
+def test_evidence_that_cannot_be_read_is_given_up_after_five_minutes():
     observed = {JOBSET: Unreadable("timeout"), FRESH: Unreadable("timeout")}
     first = sync(failed(), [train_job()], observed)
     assert "attribution" not in first.status
-    late = sync(parent(first.status), [train_job()], observed, seconds=61)
+    late = sync(parent(first.status), [train_job()], observed, seconds=301)
     assert "attribution" not in late.status
-    last = sync(parent(late.status), [train_job()], observed, seconds=92)
+    last = sync(parent(late.status), [train_job()], observed, seconds=332)
     assert last.status["attribution"] == "Group"
 
 

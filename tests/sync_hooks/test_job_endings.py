@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from sync_hooks.api.sync import ListNodes
-from tests.support.hooks import condition, manifest, pod
+from sync_hooks.api.sync import GetObject, ListNodes, Unreadable
+from sync_hooks.api.time import rfc3339
+from tests.support.hooks import condition, live, manifest, pod
 from tests.sync_hooks.test_job import (
     FRESH,
     JOBSET,
     NAME,
     NOT_READY,
+    NOW,
     PODS,
     jobset,
     parent,
@@ -37,6 +40,10 @@ def lost():
     return node("x").status.conditions[0].__class__(type="Ready", status="Unknown")
 
 
+NO_HEARTBEAT = {"conditions": [condition("Ready", "Unknown")]}
+BROKEN = {GetObject("v1", "Node", "n1"): live(manifest("Node", "n1", status=NO_HEARTBEAT))}
+
+
 def goodput(**status: Any) -> dict[str, Any]:
     return manifest("GoodputMeasurement", f"{NAME}-goodput", status=status)
 
@@ -45,7 +52,7 @@ def goodput(**status: Any) -> dict[str, Any]:
 
 
 def test_a_node_that_fails_under_a_workload_ends_it_and_is_blamed_by_name():
-    observed = {JOBSET: jobset(), PODS: RUNNING, ListNodes(): (bad_node("n1"), node("n2"))}
+    observed = {JOBSET: jobset(), PODS: RUNNING, ListNodes(): (bad_node("n1"), node("n2")), **BROKEN}
     answer = sync(parent(**HEALTH), [train_job()], observed)
     assert (states(answer)["HardwareFailed"], reason(answer, "Failed")) == ("True", "HardwareFailureDetected")
     assert [found["name"] for found in answer.status["failedNodes"]] == ["n1"]
@@ -69,7 +76,7 @@ def test_an_expression_that_cannot_be_evaluated_is_said_and_blames_nobody():
 
 def test_a_failed_node_is_not_restarted_on():
     with_checkpoint = parent(**HEALTH, **CHECKPOINT)
-    observed = {JOBSET: jobset(), PODS: RUNNING, ListNodes(): (bad_node("n1"),)}
+    observed = {JOBSET: jobset(), PODS: RUNNING, ListNodes(): (bad_node("n1"),), **BROKEN}
     answer = sync(with_checkpoint, [train_job(), goodput(lastCheckpointStep=20)], observed)
     assert states(answer)["Failed"] == "True"
 
@@ -148,6 +155,32 @@ def test_a_run_says_how_long_its_first_step_may_take(seconds: int, expected: str
     sampled = goodput(lastSampleTime="2026-01-01T12:05:10Z")
     answer = sync(job_, [train_job(), sampled], {JOBSET: jobset(), PODS: RUNNING}, seconds=seconds)
     assert states(answer)[expected] == "True"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        pytest.param(705, "InProgress", id="just started again"),
+        pytest.param(660 + 1220, "InProgress", id="the start-up time is not over"),
+        pytest.param(660 + 1221, "Failed", id="no first step in the start-up time"),
+    ],
+)
+@pytest.mark.parametrize("seen", [STEPS, {}], ids=["a step was seen before", "no step was seen before"])
+def test_pods_that_were_made_anew_may_start_up_once_more(seen: dict[str, Any], seconds: int, expected: str):
+    sampled = {"lastSampleTime": rfc3339(NOW + timedelta(seconds=seconds - 5))}
+    anew = {JOBSET: jobset(), PODS: (pod("q", node="n1", startTime="2026-01-01T12:11:00Z"),)}
+    started = {"workloadStartTime": "2026-01-01T12:00:00Z", "workloadPhase": "Running"}
+    answer = sync(parent(started, **STALL, timeout="24h"), [train_job(), goodput(**seen, **sampled)], anew, seconds)
+    assert states(answer)[expected] == "True"
+
+
+def test_no_stall_is_seen_while_pods_are_not_there_or_cannot_be_read():
+    started = {"workloadStartTime": "2026-01-01T12:00:00Z", "workloadPhase": "Running"}
+    measured = goodput(**STEPS, lastSampleTime="2026-01-01T12:11:35Z")
+    for pods in ((), Unreadable("timeout")):
+        observed = {JOBSET: jobset(), PODS: pods, ListNodes(): ()}
+        answer = sync(parent(started, **STALL), [train_job(), measured], observed, seconds=700)
+        assert states(answer)["InProgress"] == "True"
 
 
 # Pods that ran to the end, while nobody says so

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import base64
 import json
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
 
+from sync_hooks.admission.review import review as review_object
 from tests.sync_hooks.admission.cases import Case, cases, manifest
+from webhook.admission import MOST_AT_ONCE
 from webhook.app import create_app
 from webhook.settings import Settings
 
@@ -235,3 +240,23 @@ def test_the_admission_role_has_no_hooks(client: FlaskClient) -> None:
 def test_there_are_two_roles() -> None:
     with pytest.raises(ValueError, match="no such role"):
         create_app("both", Settings(role="both"))
+
+
+def test_few_objects_are_judged_at_a_time(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock, under_way, most = threading.Lock(), 0, 0
+
+    def slowly(*arguments: Any) -> Any:
+        nonlocal under_way, most
+        with lock:
+            under_way += 1
+            most = max(most, under_way)
+        time.sleep(0.05)
+        with lock:
+            under_way -= 1
+        return review_object(*arguments)
+
+    monkeypatch.setattr("webhook.admission.review", slowly)
+    with ThreadPoolExecutor(3 * MOST_AT_ONCE) as callers:
+        done = [callers.submit(review, client, "/validate", CASES[0].good) for _ in range(3 * MOST_AT_ONCE)]
+    assert all(call.result()["allowed"] for call in done)
+    assert most == MOST_AT_ONCE

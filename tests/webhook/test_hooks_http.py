@@ -10,8 +10,11 @@ import pytest
 from flask.testing import FlaskClient
 from prometheus_client import REGISTRY
 
+from sync_hooks.api.sync import ListNodes, Unreadable
 from tests.support.hooks import KINDS, manifest
 from tests.webhook.hooks_client import TOKEN, client_of_hooks
+from webhook.hooks import within
+from webhook.pace import FREE_BYTES
 
 
 @pytest.fixture
@@ -99,3 +102,23 @@ def test_a_body_that_is_too_large_is_counted_too(client: FlaskClient) -> None:
     response = client.post("/hooks/cre-jobs/sync", data=body(), headers={"Authorization": f"Bearer {TOKEN}"})
     assert response.status_code == 413
     assert answers("cre-jobs", 413) == before + 1
+
+
+def test_a_large_call_about_the_same_parent_is_held_back_and_the_time_counted(client: FlaskClient) -> None:
+    def held() -> float:
+        return REGISTRY.get_sample_value("workloadrun_sync_held_seconds_total", {"controller": "cre-workflows"}) or 0
+
+    parent = manifest("Workflow", "run", spec={"config": {"inline": {"data": "x" * FREE_BYTES}}})
+    data = json.dumps({"parent": parent, "children": {kind: {} for kind in KINDS["Workflow"]}}).encode()
+    before = held()
+    for _ in range(2):
+        client.post("/hooks/cre-workflows/sync", data=data, headers={"Authorization": f"Bearer {TOKEN}"})
+    assert held() > before
+
+
+def test_a_call_whose_time_is_over_reads_nothing_more() -> None:
+    asked = []
+    wanted = ListNodes()
+    assert within(lambda read: asked.append(read) or (), 60)(wanted) == ()  # type: ignore[func-returns-value]
+    assert isinstance(within(asked.append, 0)(wanted), Unreadable)
+    assert asked == [wanted]

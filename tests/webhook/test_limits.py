@@ -1,4 +1,4 @@
-"""A process never has more connections than it can have files."""
+"""Connections leave files for everything else, down to a fewest that is kept even where there are not files enough."""
 
 from __future__ import annotations
 

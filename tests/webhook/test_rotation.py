@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import threading
+from collections.abc import Callable
 from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
-from certs.api import ApiError
+from certs import files
+from certs.api import ApiError, ClusterApi
+from certs.credentials import ROTATION, write
+from certs.replicas import ServiceReplicas
+from certs.rotator import Rotator
 from tests.support.fakeapi import FakeApi
+from tests.support.installation import INSTALLATION, NOW, SETTINGS, cluster, credentials, secret, stored
 from webhook.profiles import LOG_PROFILES, ProfileInstaller
-from webhook.rotation import read_rotation, run
+from webhook.rotation import Attempt, read_rotation, run
 from webhook.settings import SettingsError
 
 OWN = {
@@ -102,6 +111,133 @@ def test_it_goes_on_after_trouble_and_ends_when_told() -> None:
 
     run(read_rotation({**OWN, "WORKLOADRUN_INTERVAL_SECONDS": "0.1"}), Unreachable(), stop)
     assert len(looks) > 20
+
+
+class Page(BaseHTTPRequestHandler):
+    """A proxy's page instead of the API server's answer; after some of them, this is enough."""
+
+    def do_GET(self) -> None:
+        self.server.asked.append(self.path)  # type: ignore[attr-defined]
+        if len(self.server.asked) > 5:  # type: ignore[attr-defined]
+            self.server.stop.set()  # type: ignore[attr-defined]
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<html>log in first</html>")
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_a_proxys_page_is_told_once_and_ends_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
+        server.asked, server.stop = [], threading.Event()  # type: ignore[attr-defined]
+        serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        serving.start()
+        api = ClusterApi(str(kubeconfig(tmp_path, server.server_port)))
+        run(read_rotation({**OWN, "WORKLOADRUN_INTERVAL_SECONDS": "0.1"}), api, server.stop)  # type: ignore[attr-defined]
+        server.shutdown()
+        serving.join()
+    (line,) = lines(caplog)
+    assert line.endswith("no API server answers so: 25 bytes of text/html")
+
+
+def kubeconfig(folder: Path, port: int) -> Path:
+    content = {
+        "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{port}"}}],
+        "users": [{"name": "u", "user": {}}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "x",
+    }
+    (folder / "config").write_text(json.dumps(content))
+    return folder / "config"
+
+
+def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """Return what was told above the ordinary."""
+    return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+def rotator(api: FakeApi, folder: Path) -> Rotator:
+    installation = read_rotation({**OWN, "WORKLOADRUN_TLS_DIR": str(folder)}).installation
+    return Rotator(api, installation, SETTINGS, ServiceReplicas(api, installation), clock=lambda: NOW)
+
+
+def test_files_that_cannot_be_written_are_told_once_and_tried_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    api, folder = cluster(), tmp_path / "serving"
+    look = Attempt(rotator(api, folder).look)
+    assert [look() for _ in range(3)] == 3 * [False]
+    (line,) = lines(caplog)
+    assert line.startswith("not done yet: [Errno 2] No such file or directory")
+    folder.mkdir()
+    look()
+    assert files.stored(folder) == stored(api).certificates.serving
+    assert lines(caplog) == [line]
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        pytest.param(b'{"tokens": {"current": []}}', id="a number that is a list"),
+        pytest.param(b'{"tokens": {"current": 1, "made": "0001-01-01T00:00:00+23:00"}}', id="before all time"),
+        pytest.param(100_000 * b"[", id="nested without end"),
+    ],
+)
+def test_what_a_spoilt_secret_does_to_it_is_over_when_the_secret_is_mended(tmp_path: Path, spoilt: bytes) -> None:
+    known = credentials()
+    api, content = cluster(known), write(known)
+    look = Attempt(rotator(api, tmp_path).look)
+    look()
+    api.store(INSTALLATION.secret_path, secret({**content, ROTATION: spoilt}))
+    look()
+    look()
+    api.store(INSTALLATION.secret_path, secret())
+    look()
+    assert stored(api).certificates == known.certificates  # remembered all the while
+
+
+def failing(*errors: Exception | None) -> Callable[[], bool]:
+    """Make a step that fails in these ways, one after the other, or does not."""
+    left = list(errors)
+
+    def step() -> bool:
+        error = left.pop(0)
+        if error:
+            raise error
+        return True
+
+    return step
+
+
+def test_a_bug_is_told_once_with_its_traceback_and_tried_again(caplog: pytest.LogCaptureFixture) -> None:
+    attempt = Attempt(failing(KeyError("a"), KeyError("a"), TypeError("a"), None, TypeError("a")))
+    assert [attempt() for _ in range(5)] == [False, False, False, True, False]
+    told = [record.exc_info[0] for record in caplog.records if record.exc_info]
+    assert told == [KeyError, TypeError, TypeError]
+    assert {record.levelno for record in caplog.records} == {logging.ERROR}
+
+
+def test_trouble_outside_is_told_without_a_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    attempt = Attempt(failing(ApiError(500, "away"), OSError(28, "No space left on device")))
+    assert [attempt(), attempt()] == [False, False]
+    assert lines(caplog) == ["not done yet: away", "not done yet: [Errno 28] No space left on device"]
+    assert not any(record.exc_info for record in caplog.records)
+
+
+@pytest.mark.parametrize("content", ["", "metadata: {name: [", "- a"], ids=["nothing", "no YAML", "a list"])
+def test_a_profile_that_cannot_be_read_is_tried_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, content: str
+) -> None:
+    api = FakeApi()
+    (tmp_path / "a.yaml").write_text(content)
+    install = Attempt(ProfileInstaller(api, tmp_path).install)
+    assert [install(), install()] == [False, False]
+    assert lines(caplog) == ["not done yet"]
+    profile(tmp_path, "a")
+    assert install()
+    assert api.log == [f"APPLY {LOG_PROFILES}/a"]
 
 
 def profile(folder: Path, name: str) -> None:

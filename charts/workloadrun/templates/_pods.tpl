@@ -22,7 +22,7 @@ labels:
   {{- with .part.podLabels }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
-{{- with .part.podAnnotations }}
+{{- with merge (dict) .part.podAnnotations (.marks | default dict) }}
 annotations:
   {{- toYaml . | nindent 2 }}
 {{- end }}

@@ -74,13 +74,22 @@ class Soak:
         status = found.get("status", {})
         if "verdict" not in status:
             if time.monotonic() - since > PATIENCE:
-                raise AssertionError(f"{name} does not end: {status}")
+                raise AssertionError(f"{name} does not end: {status}\nthere are\n{self._what_there_is()}")
             return
         judged = answered(lambda: self._judge(pool, name, status))
         if judged is not None and answered(lambda: self.cluster.kubectl("delete", "workloadrun", name)) is not None:
             self.wrong += judged
             self.ended += 1
             del self.under_way[pool.name]
+
+    def _what_there_is(self) -> str:
+        """Tell of every pod where it is and since when it should be gone, and what else there is."""
+        columns = (
+            "NAME:.metadata.name,NODE:.spec.nodeName,PHASE:.status.phase,DELETED:.metadata.deletionTimestamp,"
+            "FINALIZERS:.metadata.finalizers,OWNER:.metadata.ownerReferences[0].uid"
+        )
+        pods = self.cluster.kubectl("get", "pods", f"--output=custom-columns={columns}")
+        return pods + self.cluster.kubectl("get", LEFT + ",jobs.batch", "--output=name")
 
     def _judge(self, pool: Pool, name: str, status: dict[str, Any]) -> list[str]:
         bad = node_list(self.cluster, status["failedNodesRef"]) if "failedNodesRef" in status else []

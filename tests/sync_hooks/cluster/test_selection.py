@@ -104,9 +104,12 @@ def test_a_tainted_node_is_fit_where_its_taint_is_tolerated():
     assert [one.name for one in selection.kept] == ["a"]
 
 
-def test_nodes_that_answer_to_one_hostname_cannot_be_pinned_but_for_the_first():
+def test_none_of_the_nodes_that_answer_to_one_hostname_can_be_pinned():
     twins = [node("a"), node("b", labels={"kubernetes.io/hostname": "a"}), node("c")]
-    assert ambiguous_hostnames(twins) == {"b": "label kubernetes.io/hostname=a is also on node a"}
+    assert ambiguous_hostnames(twins) == {
+        "a": "label kubernetes.io/hostname=a is also on node b",
+        "b": "label kubernetes.io/hostname=a is also on node a",
+    }
 
 
 @given(st.permutations([node("a"), node("b", cordoned=True), node("c", ready="False"), node("d", taints=[DEDICATED])]))

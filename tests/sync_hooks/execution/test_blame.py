@@ -6,7 +6,7 @@ import pytest
 
 from sync_hooks.api.observed import Log
 from sync_hooks.api.sync import Unreadable
-from sync_hooks.execution.blame import blame, failure_log, failures, worker_hosts
+from sync_hooks.execution.blame import TAIL_BYTES, blame, failure_log, failures, worker_hosts
 from sync_hooks.execution.starting import lacks_program
 from tests.support.hooks import condition, failed_pod, pod
 
@@ -14,7 +14,7 @@ NODES = ("n1", "n2", "n3")
 
 
 def judge(*pods, tail=""):
-    return blame(failures(pods), pods, NODES, tail, worker_hosts("job", NODES))
+    return blame(failures(pods), pods, NODES, tail, worker_hosts("job", dict(enumerate(NODES))))
 
 
 def test_the_worker_that_failed_names_its_node():
@@ -352,7 +352,7 @@ def test_the_failure_log_keeps_the_end_and_no_control_characters():
     failed = failures([failed_pod("a", "n1")])[0]
     written = failure_log(failed, Log(content=b"x" * 40_000 + b"\x1b[31mthe end\n"))
     assert written.tail.endswith("�[31mthe end\n")
-    assert len(written.tail) == 32 * 1024
+    assert len(written.tail) == TAIL_BYTES
 
 
 def test_the_failure_log_says_why_there_is_none():

@@ -6,7 +6,8 @@ import pytest
 
 from sync_hooks.api.conditions import find, is_true
 from sync_hooks.api.model import Condition
-from sync_hooks.execution.conclusion import conclude, coverage_of, remarks_of, unmeasured_of
+from sync_hooks.api.request import FailedNodeFacts
+from sync_hooks.execution.conclusion import conclude, remarks_of, unmeasured_of
 from sync_hooks.planning.plan import Group, Plan
 from sync_hooks.report.iteration import GroupResult, IterationResult
 from sync_hooks.report.nodes import node_verdicts
@@ -27,7 +28,7 @@ def violated(group: int, reason: str) -> GroupResult:
 
 def concluded(plan: Plan, *iterations: tuple[GroupResult, ...]) -> tuple[Condition, ...]:
     results = [IterationResult(number, groups) for number, groups in enumerate(iterations, 1)]
-    return conclude((), plan, results, coverage_of(plan, node_verdicts(plan, results)), NOW)
+    return conclude((), plan, results, node_verdicts(plan, results), NOW)
 
 
 def message(conditions: tuple[Condition, ...], type_: str) -> str:
@@ -55,6 +56,15 @@ def test_everything_tested_is_said_plainly():
     assert message(concluded(TWICE, GOOD, GOOD), "Succeeded") == (
         "JobCompleted: 2 groups ran 2 times on all 4 targeted nodes"
     )
+
+
+def test_blame_of_an_earlier_try_fails_the_run_as_long_as_it_stands():
+    before = (FailedNodeFacts(name="a", reason="WorkloadFailed", message="exit 1"),)
+    drained = (FailedNodeFacts(name="b", reason="Drained"),)
+    last = GroupResult(failure="x", failure_reason="Drained", attribution="Node", failed_nodes=drained, earlier=before)
+    text = "IterationsFailed: group 0: node a failed in an earlier try: exit 1"
+    assert message(concluded(PLAN, (last, GOOD[1])), "Failed") == text
+    assert is_true(concluded(TWICE, (last, GOOD[1]), GOOD), "Succeeded")
 
 
 @pytest.mark.parametrize("reason", ["Drained", "NodeLost", "NodeNotReady"])
@@ -106,3 +116,8 @@ def test_what_is_remarked_of_many_groups_is_one_remark_and_hides_no_other():
 def test_another_test_than_the_one_asked_for_is_the_gravest_reason():
     conditions = concluded(PLAN, (violated(0, "WrongResults"), violated(1, "RanksApart")))
     assert message(conditions, "ValidationFailed").startswith("RanksApart")
+
+
+def test_nodes_of_a_group_that_had_no_worker_are_named():
+    results = [IterationResult(1, (GroupResult(group=0, nodes=("a", "a")), GroupResult(group=1, nodes=("d", "c"))))]
+    assert remarks_of(PLAN, results) == ["group 0: no worker ran on b"]

@@ -69,6 +69,13 @@ def test_a_failed_group_is_tried_again_under_a_new_name_while_retries_are_left()
     assert done(states(retrying, both, launched="0", retries={"0": 1})[0], retrying)
 
 
+def test_the_jobs_of_earlier_tries_are_kept_in_order():
+    jobs = {"run-g0-i1-t2": BAD, "run-g0-i1": BAD, "run-g0-i1-t1": BAD, "run-g1-i1": BAD, "run-g0-i2": BAD}
+    first, second, *_ = states(plan(retry_failed_groups=2), jobs, launched="0-1")
+    assert (first.retry, [job.name for job in first.earlier]) == (2, ["run-g0-i1", "run-g0-i1-t1"])
+    assert second.earlier == ()
+
+
 @pytest.mark.parametrize(
     "conditions",
     [

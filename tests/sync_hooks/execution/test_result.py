@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sync_hooks.api.request import JobChild
 from sync_hooks.execution.groups import LAUNCHING_STOPPED, GroupState
 from sync_hooks.execution.result import result_of, went
 from sync_hooks.report.iteration import GroupResult
@@ -51,6 +52,26 @@ def test_how_a_job_failed_is_written_down(conditions, failed_nodes, expected):
     job = job_child("run-g0-i1", settled=True, drained=True, conditions=conditions, failedNodes=failed_nodes)
     found = result(GroupState(0, seen=0, job=job))
     assert (found.failure, found.failure_reason, found.hardware) == expected
+
+
+def blaming(attribution: str, *messages: str) -> JobChild:
+    named = [{"name": "n1", "reason": "WorkloadFailed", "message": text} for text in messages]
+    return job_child("run-g0-i1", conditions=[FAILED], attribution=attribution, failedNodes=named)
+
+
+@pytest.mark.parametrize(
+    ("state", "earlier"),
+    [
+        pytest.param(GroupState(0, 1, 1, blaming("None"), earlier=(blaming("Node", "one"),)), ["one"], id="by name"),
+        pytest.param(GroupState(0, 1, 1, blaming("None"), earlier=(blaming("Group", "one"),)), [], id="as a group"),
+        pytest.param(GroupState(0, 2, 2, blaming("None"), earlier=(blaming("Node", "one"), blaming("Node", "two"))),
+                     ["two"], id="twice"),
+        pytest.param(GroupState(0, 1, 0, blaming("Node", "one"), lost=True), ["one"], id="before one that is lost"),
+        pytest.param(GroupState(0, 0, 0, blaming("Node", "one")), [], id="by the last try"),
+    ],
+)  # fmt: skip
+def test_whom_earlier_tries_blamed_by_name_is_written_down(state: GroupState, earlier: list[str]):
+    assert [node.message for node in result(state).earlier] == earlier
 
 
 def test_what_a_job_found_is_written_down_whole():

@@ -221,5 +221,9 @@ def test_a_goodput_in_doubt_is_not_whole_and_blames_nobody():
     assert (found.status, found.reason, found.blames_group) == ("True", "MeasurementIncomplete", False)
 
 
+def test_what_a_goodput_leaves_out_is_remarked_of_a_workload_that_succeeded():
+    assert read_goodput({**COMPLETE, "result": 0.5, "notes": ["left out"]}).remarks == ("goodput: left out",)
+
+
 def test_no_goodput_at_all_is_said_with_the_measurements_own_reason():
     assert read_goodput(COMPLETE).unmeasured == ("goodput: JobSucceeded: all read",)

@@ -8,7 +8,7 @@ from typing import Any
 from sync_hooks import job
 from sync_hooks.api.sync import ListPods, Result
 from tests.support.asking import ask
-from tests.support.hooks import NAMESPACE, NOW, manifest, pod, request
+from tests.support.hooks import NAMESPACE, NOW, STAMP, manifest, pod, request
 from tests.sync_hooks.test_job import ATTEMPT, NAME, SPEC, parent, sync, train_job
 
 PODS = {ListPods(NAMESPACE, ATTEMPT, fresh=True): (pod("p", node="n1"),)}
@@ -52,6 +52,14 @@ def test_a_pod_on_a_dead_node_does_not_hold_a_namespace_for_ever():
     late = finalize([seen(DOMAIN)], PODS, 301, **waiting.status)
     assert kinds(late) == ["ComputeDomain"]
     assert kinds(finalize([seen(DOMAIN)], PODS, 332, **late.status)) == []
+
+
+def test_a_teardown_has_its_own_time_however_long_the_pods_had_been_going_before():
+    before = {"reason": "Draining", "message": "the last pods of the group are going", "since": STAMP}
+    first = finalize([seen(DOMAIN)], PODS, 298, waiting=before)
+    again = finalize([seen(DOMAIN)], PODS, 340, **first.status)
+    assert kinds(again) == ["ComputeDomain"]
+    assert kinds(finalize([seen(DOMAIN)], PODS, 590, **again.status)) == ["ComputeDomain"]
 
 
 def test_the_pods_of_the_attempt_that_runs_are_waited_for_and_of_the_one_before():

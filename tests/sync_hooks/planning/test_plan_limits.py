@@ -41,6 +41,17 @@ def test_a_configuration_too_large_to_be_stored_is_refused():
     assert "demo-config" in result.message
 
 
+def test_more_groups_than_one_request_can_carry_are_refused_with_the_number_that_is_possible():
+    large = {"env": [{"name": "LONG", "value": "x" * 30_000}]}
+    cluster = nodes(5000)
+    result = build(DEMO, run_spec("mpi", numNodes=1, **large), cluster)
+    assert isinstance(result, Unplannable)
+    assert (result.reason, result.wait) == ("TooManyGroups", False)
+    possible = int(result.message.rpartition("about ")[2].split()[0])
+    assert isinstance(build(DEMO, run_spec("mpi", numNodes=1, **large), cluster[:possible]), Plan)
+    assert isinstance(build(DEMO, run_spec("mpi", numNodes=1), cluster), Plan)
+
+
 def test_the_plan_of_five_thousand_nodes_stays_small_and_names_every_job():
     plan = planned(run_spec("mpi"), nodes(5000))
     jobs = [rendered_job(plan, group) for group in range(2500)]

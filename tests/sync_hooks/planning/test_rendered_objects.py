@@ -225,6 +225,24 @@ def test_workers_keep_apart_where_a_node_has_room_for_two(fields, gpus, apart):
     assert "podAntiAffinity" not in templates["launcher"]["spec"]["affinity"]
 
 
+FEWER = {"limits": {"nvidia.com/gpu": "4"}, "requests": {"nvidia.com/gpu": "4"}}
+POD = {"containers": [{"name": "node", "resources": FEWER}]}
+WORKERS = [{"name": "node", "template": {"spec": {"template": {"spec": POD}}}}]
+RUNTIME = {
+    "apiVersion": "trainer.kubeflow.org/v1alpha1",
+    "kind": "TrainingRuntime",
+    "metadata": {"name": "demo-runtime"},
+    "spec": {"template": {"spec": {"replicatedJobs": WORKERS}}},
+}
+TRAINER = {"spec": {"workload": {"trainJob": {"trainer": {"resourcesPerNode": FEWER}}}}}
+
+
+@pytest.mark.parametrize("override", [{"dependencies": [RUNTIME]}, {"jobTemplate": TRAINER}], ids=["runtime", "job"])
+def test_workers_keep_apart_where_an_override_lets_them_request_fewer_gpus(override):
+    job = rendered_job(planned(run_spec("mpi", overrides=[override]), nodes(2, gpus="8")))
+    assert "podAntiAffinity" in pod_specs(train_job_of(job))["node"]["spec"]["affinity"]
+
+
 def _leaves(value):
     if isinstance(value, dict):
         for part in value.values():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from sync_hooks.api.request import FailedNodeFacts
 from sync_hooks.planning.plan import Group, Plan
@@ -91,6 +93,57 @@ def test_where_the_scheduler_chose_only_the_nodes_that_it_chose_are_judged():
     ran = GroupResult(group=0, nodes=("b", "c", "elsewhere"))
     found = node_verdicts(plan, [IterationResult(1, (ran,))])
     assert (found.succeeded, found.inconclusive) == (("b", "c"), ("a",))
+
+
+def again(last: GroupResult, *names: str) -> GroupResult:
+    """A group whose earlier tries blamed these by name."""
+    return structs.replace(last, retry=1, earlier=bad(0, *names).failed_nodes)
+
+
+@pytest.mark.parametrize(
+    ("last", "failed"),
+    [
+        pytest.param(again(good(0), "a"), [], id="it passed"),
+        pytest.param(again(bad(0, "b"), "a"), ["a", "b"], id="another one is blamed"),
+        pytest.param(again(bad(0, "a"), "a"), ["a"], id="it is blamed again"),
+        pytest.param(again(gone(0, "b"), "a"), ["a"], id="another one went"),
+        pytest.param(again(gone(0, "a"), "a"), ["a"], id="it went itself"),
+        pytest.param(again(GroupResult(group=0, failure="x", attribution="None"), "a"), ["a"], id="nobody is blamed"),
+    ],
+)
+def test_blame_by_an_earlier_try_stands_unless_the_last_one_judged_that_very_node(last: GroupResult, failed: list[str]):
+    assert [node.name for node in judge((last, good(1), good(2))).failed] == failed
+
+
+def test_blame_by_an_earlier_try_is_the_older_verdict():
+    again_bad = structs.replace(bad(0), earlier=bad(0, "a").failed_nodes)
+    assert "not attributed" in judge((again_bad, good(1), good(2))).failed[0].message
+    assert "a" in judge((again(bad(0, "b"), "a"), good(1), good(2)), (good(0), good(1), good(2))).succeeded
+
+
+def test_a_lent_node_that_passed_when_tried_again_is_not_blamed_for_the_try_before():
+    assert "d" in judge((good(0), good(1), again(good(2), "d"))).succeeded
+
+
+def test_where_the_scheduler_chose_others_for_the_last_try_the_blame_stands():
+    plan = Plan(groups=(Group(),), candidates=("a", "b", "c"), unpinned=True, targeted=3)
+    found = node_verdicts(plan, [IterationResult(1, (again(GroupResult(nodes=("b", "c")), "a", "b"),))])
+    assert ([node.name for node in found.failed], found.succeeded) == (["a"], ("b", "c"))
+
+
+def test_a_node_on_which_no_worker_of_its_group_ran_is_in_neither_list():
+    for outcome in (GroupResult(group=0, nodes=("a", "a")), GroupResult(group=0, nodes=("elsewhere", "a"))):
+        found = judge((outcome, good(1), good(2)))
+        assert "a" in found.succeeded
+        assert found.inconclusive == ("b",)
+    failed = GroupResult(group=0, nodes=("a", "a"), failure="x", attribution="Group")
+    assert [node.name for node in judge((failed, good(1), good(2))).failed] == ["a"]
+
+
+def test_a_node_that_failed_in_an_earlier_try_stays_failed_where_the_last_try_had_no_worker_on_it():
+    before = (FailedNodeFacts(name="b", reason="WorkloadFailed", message="exit 1"),)
+    found = judge((GroupResult(group=0, nodes=("a", "a"), earlier=before), good(1), good(2)))
+    assert [node.name for node in found.failed] == ["b"]
 
 
 results = st.builds(

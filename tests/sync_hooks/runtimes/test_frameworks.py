@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sync_hooks.api.framework import Framework
+from sync_hooks.execution.mpirun import has_limit
 from sync_hooks.runtimes.env import base_env, merge_env
 from sync_hooks.runtimes.pods import worker_resources
 from sync_hooks.runtimes.registry import RUNTIMES
@@ -80,6 +81,17 @@ def test_the_command_is_what_the_framework_starts(given, command, args):
 
 def test_mpirun_ends_a_minute_after_the_time_limit():
     assert render("mpi").command == ("timeout", "3660", "/bin/mpirun")
+
+
+@pytest.mark.parametrize("lines", [(), ("ulimit -l unlimited",)], ids=["as it is", "in a script"])
+def test_the_time_limit_of_mpirun_is_known_again_when_it_ends(lines):
+    limited = [has_limit([*command, *args]) for command, args in (_fitted(name, lines) for name in ("mpi", "exec"))]
+    assert limited == [True, False]
+
+
+def _fitted(framework, lines):
+    rendered = render(framework)
+    return fit(rendered.command, rendered.args, lines)
 
 
 @pytest.mark.parametrize(("gang", "gated"), [(None, True), (VOLCANO, True), (KAI, False)])
