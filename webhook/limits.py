@@ -16,7 +16,7 @@ MOST_BYTES = {
 SMALL_BYTES = 256 << 10  # nearly every body is smaller, and asks for no room: large ones never stand in its way
 UNDER_WAY_BYTES = {
     ADMISSION: 64 << 20,  # a quarter of the memory that the chart gives it: anybody can send bodies
-    HOOKS: 256 << 20,  # a quarter too: one of the largest beside others, from whoever has the token
+    HOOKS: 256 << 20,  # a quarter too: two runs of as many groups as planning allows, from whoever has the token
 }
 """Of all bodies that are not small, from before they are read until they are answered."""
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from sync_hooks.planning.assemble import MOST_SYNC_BYTES
 from tests.webhook.serving import GOOD, ROOT, Server, answer, chunked, post, review, start, stop
 from tests.webhook.test_server import waits
 from webhook.limits import MOST_BYTES, SMALL_BYTES, THREADS, UNDER_WAY_BYTES
@@ -147,7 +148,12 @@ def limit(role: str) -> int:
 @pytest.mark.parametrize("role", [ADMISSION, HOOKS])
 def test_bodies_under_way_leave_most_of_the_memory_to_the_program(role: str) -> None:
     assert UNDER_WAY_BYTES[role] + THREADS * SMALL_BYTES < limit(role) / 2
-    assert UNDER_WAY_BYTES[role] >= 4 * MOST_BYTES[role]
+
+
+def test_there_is_room_for_several_of_the_largest_bodies_that_come() -> None:
+    assert UNDER_WAY_BYTES[ADMISSION] >= 4 * MOST_BYTES[ADMISSION]
+    assert UNDER_WAY_BYTES[HOOKS] >= 2 * MOST_SYNC_BYTES
+    assert MOST_BYTES[HOOKS] >= 1.5 * MOST_SYNC_BYTES  # Jobs that are tried again stand beside the first
 
 
 BODY = LARGE * b" "

@@ -32,6 +32,8 @@ SEED = int(os.environ.get("SOAK_SEED", "1"))
 STAGES_SECONDS = 10.0  # until KWOK has taken up how pods end on which nodes: those before end like any other
 PATIENCE = 900.0  # for one run: more than all of the product's own bounds; a healthy one takes ten seconds
 LOOK_SECONDS = 1.0
+REMIND_SECONDS = 30.0
+AGAIN = "tests.cre.nvidia.com/again"
 LEFT = (
     "workloadruns,workflows,jobs.cre.nvidia.com,bandwidthmeasurements,trainjobs,trainingruntimes,jobsets,pods,services"
 )
@@ -57,6 +59,17 @@ class Soak:
     under_way: dict[str, tuple[str, float]] = field(default_factory=dict)
     ended: int = 0
     wrong: list[str] = field(default_factory=list)
+    reminded: float = 0.0
+
+    def remind(self) -> None:
+        """Let KWOK look at every pod again: it forgets most of what has failed, where a kubelet tries until it is done.
+
+        Else a pod whose end was asked for while the API server went down would hold its node for ever.
+        """
+        now = time.monotonic()
+        if now - self.reminded > REMIND_SECONDS:
+            self.reminded = now
+            answered(lambda: self.cluster.kubectl("annotate", "pods", "--all", "--overwrite", f"{AGAIN}={now:.0f}"))
 
     def begin(self, pool: Pool) -> None:
         """Create a run on a pool that has none; where admission is down it is refused, and tried again later."""
@@ -138,6 +151,7 @@ def memory(product: Product, server: str) -> int:
 def play(soak: Soak, until: Callable[[], bool], *, more: bool) -> None:
     """Go on with runs until the condition holds; with ``more``, each that ends makes room for the next."""
     while not until():
+        soak.remind()
         for pool in POOLS:
             if pool.name in soak.under_way:
                 soak.look(pool)
