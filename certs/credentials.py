@@ -156,10 +156,8 @@ def _tokens(data: Mapping[str, bytes], rotation: Mapping[str, Any]) -> Tokens:
         if number and _TOKEN.fullmatch(text):
             values[int(number[1])] = text
     current = rotation.get("current")
-    if (
-        not isinstance(current, int) or current not in values
-    ):  # lost or spoilt: the newest is the one that most probably is in use
-        current = max(values, default=0)
+    if not isinstance(current, int) or current not in values:
+        current = max(values, default=0)  # lost or spoilt: the newest is the one that most probably is in use
     return Tokens(values, current, _time(rotation.get("made")), _progress(rotation))
 
 

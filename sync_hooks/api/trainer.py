@@ -32,3 +32,10 @@ def kind_of(manifest: JsonObject) -> tuple[str, str]:
 def name_of(manifest: JsonObject) -> str:
     """Return metadata.name, empty where there is none."""
     return str((manifest.get("metadata") or {}).get("name", ""))
+
+
+def pod_of(replicated_job: JsonObject) -> JsonObject:
+    """Return the pod spec of a replicatedJob, empty where there is none."""
+    job = ((replicated_job.get("template") or {}).get("spec") or {}).get("template") or {}
+    pod: JsonObject = job.get("spec") or {}
+    return pod

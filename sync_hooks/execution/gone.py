@@ -15,6 +15,7 @@ from sync_hooks.api.job import JobSpec
 from sync_hooks.api.observed import LiveObject, Node, NodeSpec, NodeStatus, Pod
 from sync_hooks.api.results import FailedNode
 from sync_hooks.api.sync import GetObject, ListNodes, Observed, Unreadable
+from sync_hooks.api.trainer import pod_of
 from sync_hooks.cluster.nodes import TAINT_UNSCHEDULABLE
 from sync_hooks.execution.blame import disturbed_at, failed_by_itself, failures
 from sync_hooks.execution.phase import is_launcher
@@ -105,5 +106,4 @@ def tolerates_cordon(spec: JobSpec) -> bool:
 def _tolerations(patch: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     template = (patch.get("trainingRuntimeSpec") or {}).get("template") or {}
     jobs = (template.get("spec") or {}).get("replicatedJobs") or ()
-    pods = [((job.get("template") or {}).get("spec") or {}).get("template") or {} for job in jobs]
-    return [toleration for pod in pods for toleration in (pod.get("spec") or {}).get("tolerations") or ()]
+    return [toleration for job in jobs for toleration in pod_of(job).get("tolerations") or ()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 
 import msgspec
 
@@ -79,18 +80,20 @@ def group_states(
     plan: Plan, iteration: int, jobs: Mapping[str, JobChild], status: WorkflowStatus
 ) -> tuple[GroupState, ...]:
     """Return the state of every group, in the plan's order; linear in groups and Jobs."""
-    tries: dict[int, dict[int, JobChild]] = {}
+    tries: dict[int, list[tuple[int, JobChild]]] = {}
     for name, job in jobs.items():
         key = job_key(name)
         if key and key.iteration == iteration:
-            tries.setdefault(key.group, {})[key.retry] = job
+            tries.setdefault(key.group, []).append((key.retry, job))
     launched, lost = read_ranges(status.launched), read_ranges(status.lost)
     retries = status.retries or {}
     refused = {number: text for key, text in (status.refused or {}).items() for number in read_ranges(key)}
     states = []
     for number in range(len(plan.groups)):
         seen = retries.get(str(number), 0) if number in launched or str(number) in retries else -1
-        known = sorted(tries.get(number, {}).items())
+        known = tries.get(number, [])
+        if len(known) > 1:
+            known.sort(key=itemgetter(0))
         retry, newest = known[-1] if known else (max(seen, 0), None)
         earlier = tuple([job for _, job in known[:-1]])
         states.append(GroupState(number, seen, retry, newest, number in lost, refused.get(number, ""), earlier))

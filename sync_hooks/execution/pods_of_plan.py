@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sync_hooks.api.trainer import TRAINING_RUNTIME, JsonObject, kind_of
+from sync_hooks.api.trainer import TRAINING_RUNTIME, JsonObject, kind_of, pod_of
 from sync_hooks.planning.plan import Plan
 
 
@@ -17,10 +17,3 @@ def replicated_jobs_of(plan: Plan) -> tuple[JsonObject, ...]:
     runtime = plan.runtime or next((item for item in own if kind_of(item) == TRAINING_RUNTIME), {})
     template = (runtime.get("spec") or {}).get("template") or {}
     return tuple((template.get("spec") or {}).get("replicatedJobs") or ())
-
-
-def pod_of(replicated_job: JsonObject) -> JsonObject:
-    """Return the pod spec of a replicatedJob."""
-    job = ((replicated_job.get("template") or {}).get("spec") or {}).get("template") or {}
-    pod: JsonObject = job.get("spec") or {}
-    return pod

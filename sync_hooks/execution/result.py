@@ -26,6 +26,8 @@ def _group_result(state: GroupState) -> GroupResult:
 def _blamed_before(state: GroupState) -> tuple[FailedNodeFacts, ...]:
     """Name the nodes that tries before the last one blamed by name, each with the last word on it."""
     tries = (*state.earlier, state.job) if state.lost and state.job else state.earlier
+    if not tries:
+        return ()
     named = (node for job in tries if job.status.attribution == "Node" for node in job.status.failed_nodes)
     return tuple({node.name: node for node in named}.values())
 

@@ -9,11 +9,12 @@ import msgspec
 
 from sync_hooks.api.names import ANNOTATION_GROUP_NODES, shorten
 from sync_hooks.api.quantity import whole_units
-from sync_hooks.api.trainer import CONFIG_MAP, WORKER, JsonObject, kind_of, name_of
+from sync_hooks.api.trainer import CONFIG_MAP, WORKER, JsonObject, kind_of, name_of, pod_of
 from sync_hooks.cluster.nodes import LABEL_GPU_PRESENT, LABEL_GPU_PRODUCT, LABEL_HOSTNAME, hostname
 from sync_hooks.cluster.platform import products_of
 from sync_hooks.cluster.resources import GPU, offered
 from sync_hooks.planning import reasons
+from sync_hooks.planning.counts import named_gpus
 from sync_hooks.planning.job import render_job
 from sync_hooks.planning.plan import Plan, RunIdentity, Unplannable, encode
 from sync_hooks.planning.state import State, give_up
@@ -149,10 +150,8 @@ def _has_room_for_two(state: State) -> bool:
 def _requested(state: State) -> int:
     """Return the GPUs that a worker requests after all overrides, the smallest number where several are named."""
     jobs = state.draft.runtime["spec"]["template"]["spec"]["replicatedJobs"]
-    specs = [(job.get("template") or {}).get("spec") or {} for job in jobs if job["name"] == WORKER]
-    pods = [(spec.get("template") or {}).get("spec") or {} for spec in specs]
+    pods = [pod_of(job) for job in jobs if job["name"] == WORKER]
     containers = [one for pod in pods for one in pod.get("containers") or () if one["name"] == WORKER]
     trainer = state.draft.job["spec"]["workload"]["trainJob"]["trainer"]
     given = [*(one.get("resources") or {} for one in containers), trainer.get("resourcesPerNode") or {}]
-    parts = [part for one in given for part in (one.get("limits") or {}, one.get("requests") or {})]
-    return min((whole_units(part[GPU]) for part in parts if GPU in part), default=0)
+    return min((whole_units(amount) for resources in given for amount in named_gpus(resources)), default=0)

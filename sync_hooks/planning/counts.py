@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from sync_hooks.api.observed import Node
 from sync_hooks.api.quantity import whole_units
+from sync_hooks.api.trainer import JsonObject
 from sync_hooks.api.workloadrun import WorkloadRunSpec
 from sync_hooks.cluster import reasons as node_reasons
 from sync_hooks.cluster.defaults import node_shape
@@ -106,17 +107,17 @@ def require_fabric(state: State) -> State | Unplannable:
 
 def requested_gpus(spec: WorkloadRunSpec, gpus: int) -> int:
     """Return the GPUs that each worker requests: the larger of limit and request where the user names them."""
-    named = _named_gpus(spec)
+    named = named_gpus(spec.resources or {})
     return max(map(whole_units, named)) if named else gpus
 
 
 def asks_for_gpus(spec: WorkloadRunSpec) -> bool:
     """Tell whether the run itself says how many GPUs of a node it takes."""
-    return spec.gpus_per_node is not None or bool(_named_gpus(spec))
+    return spec.gpus_per_node is not None or bool(named_gpus(spec.resources or {}))
 
 
-def _named_gpus(spec: WorkloadRunSpec) -> list[object]:
-    given = spec.resources or {}
+def named_gpus(given: JsonObject) -> list[object]:
+    """Return the GPUs that resources of a container name, as limit and as request."""
     return [part[GPU] for part in (given.get("limits") or {}, given.get("requests") or {}) if GPU in part]
 
 

@@ -59,19 +59,27 @@ def result_payload(result: IterationResult) -> str:
 
 
 def _cut(groups: Sequence[GroupResult], most: int) -> tuple[GroupResult, ...]:
-    shorter = [
-        msgspec.structs.replace(
-            group,
-            failure=shortened(group.failure, most, group.failure_reason or "failed"),
-            validation=shortened(group.validation, most, group.validation_reason or "failed"),
-            failed_nodes=_cut_nodes(group.failed_nodes, most),
-            earlier=_cut_nodes(group.earlier, most),
-            unmeasured=tuple([cut(text, max(most, LEAST)) for text in group.unmeasured]),
-            remarks=tuple([cut(text, max(most, LEAST)) for text in group.remarks]),
-        )
-        for group in groups
-    ]
+    shorter = [_cut_texts(group, most) if _says(group) else group for group in groups]
     return tuple(_without_details(shorter) if most <= BRIEF else shorter)
+
+
+def _says(group: GroupResult) -> bool:
+    """Tell whether there is any text to cut: most of thousands of groups pass, and say nothing."""
+    return bool(
+        group.failure or group.validation or group.failed_nodes or group.earlier or group.unmeasured or group.remarks
+    )
+
+
+def _cut_texts(group: GroupResult, most: int) -> GroupResult:
+    return msgspec.structs.replace(
+        group,
+        failure=shortened(group.failure, most, group.failure_reason or "failed"),
+        validation=shortened(group.validation, most, group.validation_reason or "failed"),
+        failed_nodes=_cut_nodes(group.failed_nodes, most),
+        earlier=_cut_nodes(group.earlier, most),
+        unmeasured=tuple([cut(text, max(most, LEAST)) for text in group.unmeasured]),
+        remarks=tuple([cut(text, max(most, LEAST)) for text in group.remarks]),
+    )
 
 
 def _without_details(groups: Sequence[GroupResult]) -> Iterator[GroupResult]:

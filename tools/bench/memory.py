@@ -1,6 +1,9 @@
-"""What the machine's memory allows at best: the floor below which no reader of bytes can come."""
+"""What the machine's memory allows at best, the floor for readers of bytes; and the most that this process has had."""
 
 from __future__ import annotations
+
+import re
+from pathlib import Path
 
 from .rounds import Work, cpu_of
 
@@ -15,3 +18,12 @@ def copy_seconds(size: int) -> Work:
         target[:] = source
 
     return cpu_of(copy, _TIMES)
+
+
+def peak_mib() -> float:
+    """Return the most memory that this process has had (Linux).
+
+    Not by getrusage, whose maximum a process takes over from the one that has started it.
+    """
+    found = re.findall(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    return int(found[0]) / 1024

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import resource
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from webhook.observer import Observer
 
 from . import node_lists, servers
 from .apart import in_own_process
+from .memory import peak_mib
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +48,13 @@ def read_and_plan(port: int) -> Reading:
     """Read all nodes and plan a run on them in groups of two."""
     with servers.folder() as folder:
         observer = Observer(ApiServer(servers.kubeconfig(folder, port), direct=True))
-    before, started, cpu = _peak_mib(), perf_counter(), process_time()
+    before, started, cpu = peak_mib(), perf_counter(), process_time()
     nodes = observer.read(ListNodes(0))
     plan = build(RunIdentity("demo", "default"), run_spec("mpi"), nodes)
     seconds, spent = perf_counter() - started, process_time() - cpu
     if not isinstance(plan, Plan):
         raise TypeError(plan.message)
-    return Reading(seconds, spent, _peak_mib(), before, sum(len(group.nodes) for group in plan.groups))
-
-
-def _peak_mib() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return Reading(seconds, spent, peak_mib(), before, sum(len(group.nodes) for group in plan.groups))
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -6,7 +6,6 @@ fiftieth fails. The driver coalesces events as Metacontroller's queue does; the 
 
 from __future__ import annotations
 
-import resource
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from cli.simulator.scenario import Rule, Scenario
 from cli.simulator.simulation import Simulation
 
 from .apart import in_own_process
+from .memory import peak_mib
 from .rounds import Rounds
 from .timed_hooks import PRODUCT, REFERENCE, TimedHooks
 
@@ -87,7 +87,7 @@ def run(groups: int, iterations: int) -> Run:
     return Run(
         jobs=groups * iterations,
         cpu_seconds=process_time() - started - timed.overhead,
-        peak_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        peak_mib=peak_mib(),
         hook_calls=sum(item.calls for item in report.hooks),
         request_bytes=sum(item.request_bytes for item in report.hooks),
         status_bytes=_status_bytes(report),

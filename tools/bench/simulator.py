@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import math
-import resource
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from cli.simulator.simulation import HookFactory, Simulation, product_controller
 from tests.cli.simulator.cluster import NAMESPACE, START, parent
 from tests.cli.simulator.tiers import Tiers
 
+from .memory import peak_mib
 from .row import Row, Target, compared, watched
 
 SIZES = ((250, 2), (2500, 2), (25_000, 20))
@@ -115,7 +115,7 @@ def _finish(simulation: Simulation, field: str, jobs: int, iterations: int, star
         hook_calls=sum(item.calls for item in report.hooks),
         request_bytes=sum(item.request_bytes for item in report.hooks),
         writes=sum(item.requests for item in report.writes),
-        peak_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        peak_mib=peak_mib(),
     )
 
 
