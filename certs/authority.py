@@ -21,7 +21,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 AUTHORITY_NAME = "workloadrun-ca"
 AUTHORITY_LIFETIME = timedelta(days=3650)
 SERVING_LIFETIME = timedelta(days=365)
-CLOCK_SKEW = timedelta(minutes=10)  # a certificate is valid this long before it is made: clocks of nodes differ
+CLOCK_SKEW = timedelta(minutes=10)  # of nodes: so early a certificate is valid, and so far ahead a token may seem made
 
 KeyUsage = dict[str, bool]
 _UNUSED: KeyUsage = {

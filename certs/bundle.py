@@ -14,7 +14,7 @@ from typing import Any
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from certs.credentials import Certificates, token_key
-from certs.inspection import load
+from certs.inspection import load_all
 
 Object = Mapping[str, Any]
 Patch = dict[str, Any]
@@ -36,7 +36,7 @@ def bundle(certificates: Certificates) -> bytes:
     found = {
         (certificate.not_valid_before_utc, certificate.public_bytes(Encoding.PEM))
         for text in texts
-        if (certificate := load(text))
+        for certificate in load_all(text)
     }
     return b"".join(text for _, text in sorted(found))
 

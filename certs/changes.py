@@ -8,7 +8,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from certs.authority import KeyPair, issue, make_authority
+from certs.bundle import bundle
 from certs.credentials import Certificates, Credentials, Progress, Tokens
+from certs.inspection import usable
 from certs.settings import Settings
 from certs.situation import Action, Decision, Situation, Track
 
@@ -31,8 +33,14 @@ def _make(settings: Settings, now: datetime) -> tuple[KeyPair, KeyPair]:
     return authority, issue(authority, settings.names, now, settings.serving_lifetime)
 
 
-def _replaced(certificates: Certificates, situation: Situation) -> Certificates:  # noqa: ARG001  one signature for all
-    return Certificates(*_make(situation.settings, situation.now))
+def _replaced(certificates: Certificates, situation: Situation) -> Certificates:
+    made = Certificates(*_make(situation.settings, situation.now))
+    return _beside_those_before(made, certificates, situation.now)
+
+
+def _beside_those_before(certificates: Certificates, before: Certificates, now: datetime) -> Certificates:
+    """Keep the CAs trusted that pods may still serve by, until none is seen to."""
+    return replace(certificates, old_authority=usable(bundle(before), now), progress=Progress(since=now))
 
 
 def _restored(certificates: Certificates, situation: Situation) -> Certificates:
@@ -49,14 +57,10 @@ def _reissued(certificates: Certificates, situation: Situation) -> Certificates:
 
 
 def _adopted(certificates: Certificates, situation: Situation) -> Certificates:
-    old, external = certificates.authority, situation.facts.external
+    external = situation.facts.external
     if external is None:
         return certificates
-    return Certificates(
-        authority=KeyPair(external, b""),
-        old_authority=old.certificate if old else b"",
-        progress=Progress(since=situation.now),
-    )
+    return _beside_those_before(Certificates(authority=KeyPair(external, b"")), certificates, situation.now)
 
 
 def _published(certificates: Certificates, situation: Situation) -> Certificates:
@@ -75,7 +79,7 @@ def _switched(certificates: Certificates, situation: Situation) -> Certificates:
     )
 
 
-def _dropped(certificates: Certificates, situation: Situation) -> Certificates:  # noqa: ARG001
+def _dropped(certificates: Certificates, situation: Situation) -> Certificates:  # noqa: ARG001  one signature for all
     return replace(certificates, old_authority=b"", progress=Progress())
 
 

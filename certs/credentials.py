@@ -43,7 +43,10 @@ USING = (Stage.SWITCHING, Stage.SWITCHED)
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """When a rotation began to publish or to switch, and when that was seen to have reached everybody."""
+    """When a rotation began to publish or to switch, and when that was seen to have reached everybody.
+
+    Each by the clock of the replica that wrote it, so a stamp only tells that it is there, or is another one.
+    """
 
     since: datetime | None = None
     confirmed: datetime | None = None
@@ -51,7 +54,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """CA and serving certificate: current, next, and the CA that is still trusted. An external CA has an empty key."""
+    """CA and serving certificate: current, next, and the CAs that are still trusted. External CAs have an empty key."""
 
     authority: KeyPair | None = None
     serving: KeyPair | None = None

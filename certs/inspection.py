@@ -31,7 +31,6 @@ class Reason(StrEnum):
     ALL_READY = "AllReady"
     PATIENCE_OVER = "PatienceOver"
     SETTLED = "Settled"
-    STAMP_UNUSABLE = "StampUnusable"
     UNDONE = "Undone"
 
 
@@ -55,6 +54,7 @@ class _Subject:
 
 
 _Check = Callable[[_Subject], Fault | None]
+_BEGIN = b"-----BEGIN "  # of every part of a PEM text
 
 
 def authority_fault(pair: KeyPair | None, now: datetime, *, with_key: bool = True) -> Fault | None:
@@ -93,6 +93,18 @@ def load(certificate: bytes) -> x509.Certificate | None:
         return x509.load_pem_x509_certificate(certificate)
     except ValueError:
         return None
+
+
+def load_all(certificates: bytes) -> tuple[x509.Certificate, ...]:
+    """Read every certificate of a PEM text; what cannot be read is left out."""
+    blocks = certificates.split(_BEGIN)[1:]
+    return tuple(found for block in blocks if (found := load(_BEGIN + block)))
+
+
+def usable(authorities: bytes, now: datetime) -> bytes:
+    """Return those CAs of a PEM text by which a client can verify a server now, PEM."""
+    texts = [found.public_bytes(Encoding.PEM) for found in load_all(authorities)]
+    return b"".join(text for text in texts if authority_fault(KeyPair(text, b""), now, with_key=False) is None)
 
 
 def _fault(

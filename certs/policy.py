@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from certs.advance import go_on
-from certs.authority import KeyPair
+from certs.authority import CLOCK_SKEW, KeyPair
 from certs.credentials import ANNOUNCING, Stage
-from certs.inspection import Fault, Reason, authority_fault, due, load, serving_fault
+from certs.inspection import Fault, Reason, authority_fault, due, load, load_all, serving_fault, usable
 from certs.situation import Action, Decision, Seen, Situation, Track
 
 _Check = Callable[[Situation], Decision | None]
@@ -64,9 +64,11 @@ def _next_unusable(situation: Situation) -> Decision | None:
 
 
 def _old_unusable(situation: Situation) -> Decision | None:
-    """Drop an old CA that proves nothing any more, without waiting for anybody."""
+    """Drop old CAs that prove nothing any more, without waiting for anybody."""
     old = situation.credentials.certificates.old_authority
-    fault = authority_fault(KeyPair(old, b""), situation.now, with_key=False) if old else None
+    if not old or usable(old, situation.now):
+        return None
+    fault = authority_fault(KeyPair(old, b""), situation.now, with_key=False)
     return _certificates(Action.DROP, fault) if fault else None
 
 
@@ -100,7 +102,7 @@ def _serving_due(situation: Situation) -> Decision | None:
 def _certificates_go_on(situation: Situation) -> Decision | None:
     certificates, facts = situation.credentials.certificates, situation.facts
     seen = _seen(facts.trusted) if certificates.stage in ANNOUNCING else facts.served
-    return go_on(Track.CERTIFICATES, certificates.stage, certificates.progress, seen, situation)
+    return go_on(Track.CERTIFICATES, certificates.stage, seen, situation)
 
 
 _CERTIFICATE_CHECKS: tuple[_Check, ...] = (
@@ -117,7 +119,7 @@ _CERTIFICATE_CHECKS: tuple[_Check, ...] = (
 
 def _external_changed(situation: Situation) -> Decision | None:
     external, authority = situation.facts.external, situation.credentials.certificates.authority
-    if external is None or load(external) is None or (authority and authority.certificate == external):
+    if external is None or not load_all(external) or (authority and authority.certificate == external):
         return None
     return _certificates(Action.ADOPT, Fault(Reason.CHANGED_ELSEWHERE, "there is another CA"))
 
@@ -141,10 +143,10 @@ def _token_asked(situation: Situation) -> Decision | None:
 
 
 def _token_due(situation: Situation) -> Decision | None:
-    tokens = situation.credentials.tokens
+    tokens, now = situation.credentials.tokens, situation.now
     if tokens.stage is not Stage.STEADY:
         return None
-    if tokens.made and tokens.made <= situation.now < tokens.made + situation.settings.token_lifetime:
+    if tokens.made and tokens.made <= now + CLOCK_SKEW and now < tokens.made + situation.settings.token_lifetime:
         return None
     return Decision(Track.TOKEN, Action.PUBLISH, Reason.DUE, "the token is old enough, or its age is not known")
 
@@ -152,7 +154,7 @@ def _token_due(situation: Situation) -> Decision | None:
 def _token_goes_on(situation: Situation) -> Decision | None:
     tokens, facts = situation.credentials.tokens, situation.facts
     seen = facts.accepted if tokens.stage in ANNOUNCING else _seen(facts.shown)
-    return go_on(Track.TOKEN, tokens.stage, tokens.progress, seen, situation)
+    return go_on(Track.TOKEN, tokens.stage, seen, situation)
 
 
 _TOKEN_CHECKS: tuple[_Check, ...] = (_token_missing, _token_asked, _token_due, _token_goes_on)

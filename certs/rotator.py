@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -18,14 +18,14 @@ from certs.announcement import announce
 from certs.api import CONFLICT, MERGE, STRATEGIC_MERGE, Api, ApiError
 from certs.authority import KeyPair
 from certs.changes import changed
-from certs.credentials import Credentials, is_ours, read, write
+from certs.credentials import Credentials, Progress, is_ours, read, write
 from certs.inspection import Reason, ended
 from certs.installation import ClientKind, Installation
 from certs.observation import ROTATE, Observation, facts, observe, patch_of
 from certs.policy import decide
 from certs.replicas import Replicas
 from certs.settings import Settings
-from certs.situation import Decision, Situation
+from certs.situation import Decision, Situation, Track
 
 MOST_ATTEMPTS = 5  # at one look, where other replicas are faster
 
@@ -42,6 +42,7 @@ class Rotator:
     replicas: Replicas
     clock: Callable[[], datetime]
     remembered: Credentials | None = None
+    _noticed: dict[Track, tuple[Progress, datetime]] = field(default_factory=dict)
 
     def look(self) -> bool:
         """Look once, and again where another replica was faster; tell whether anything was decided.
@@ -57,11 +58,11 @@ class Rotator:
         return self._look()
 
     def _look(self) -> bool:
-        now = self.clock()
         observation = observe(self.api, self.installation)
+        now = self.clock()  # what was read is noticed no sooner
         found = read(observation.data)
         known = facts(self.installation, observation, found, self.replicas, self.remembered)
-        situation = Situation(found, known, self.settings, now)
+        situation = Situation(found, known, self.settings, now, self._notice(found, now))
         decisions = decide(situation)
         credentials = changed(situation, decisions)
         self._write(observation, credentials, decisions)
@@ -73,6 +74,15 @@ class Rotator:
         if refused:
             raise refused[0]
         return bool(decisions)
+
+    def _notice(self, found: Credentials, now: datetime) -> dict[Track, datetime]:
+        """Say since when, by this replica's clock, each rotation is where it is."""
+        progress = {Track.CERTIFICATES: found.certificates.progress, Track.TOKEN: found.tokens.progress}
+        for track, seen in progress.items():
+            known = self._noticed.get(track)
+            if known is None or known[0] != seen or known[1] > now:  # later than now: the clock was set back
+                self._noticed[track] = (seen, now)
+        return {track: since for track, (_, since) in self._noticed.items()}
 
     def _write(self, observation: Observation, credentials: Credentials, decisions: tuple[Decision, ...]) -> None:
         """Write the Secret where it is to change; keys and annotations that are not ours stay."""

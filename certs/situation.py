@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -36,7 +37,7 @@ class Action(StrEnum):
     SWITCH = "Switched"
     """The next one becomes the current, the current one the old."""
     RESUME = "Resumed"
-    """The stamps are lost or from the future: the stage begins again, now."""
+    """Somebody is behind after all: the stage begins again, now."""
     DROP = "Dropped"
     """The old one is no longer accepted."""
 
@@ -78,6 +79,8 @@ class Situation:
     facts: Facts
     settings: Settings
     now: datetime
+    noticed: Mapping[Track, datetime] = field(default_factory=dict)
+    """Since when this replica has seen each rotation where it is; absent where it sees that now for the first time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from cli.run_facts import BandwidthReport, FailureLogFacts, GoodputReport, JobObject
 from cli.run_objects import RunObjects
 from sync_hooks.api.names import ANNOTATION_GROUP_NODES, JobKey, bandwidth_name, goodput_name, job_key, job_name
+from sync_hooks.api.request import WaitingFacts
 from sync_hooks.planning.plan import Plan
 from sync_hooks.report.distribution import SMALLER_IS_BETTER
 from sync_hooks.report.iteration import GroupResult
@@ -158,9 +159,9 @@ def _state_of_job(job: JobObject) -> tuple[str, str, str]:
         if type_ in true:
             cause = true.get("HardwareFailed", true[type_]) if type_ == FAILED else true[type_]
             return type_, cause.reason, cause.message if type_ != SUCCEEDED else ""
-    waiting = job.status.waiting or {}
-    message = waiting.get("message", "") or (true["InProgress"].message if "InProgress" in true else "")
-    return job.status.workload_phase or PENDING, waiting.get("reason", ""), message
+    waiting = job.status.waiting or WaitingFacts()
+    message = waiting.message or (true["InProgress"].message if "InProgress" in true else "")
+    return job.status.workload_phase or PENDING, waiting.reason, message
 
 
 def _state_of_result(result: GroupResult | None) -> tuple[str, str, str]:

@@ -6,7 +6,6 @@ A simulated run's objects lie in memory, a real one's are read by `cli.gathering
 from __future__ import annotations
 
 import base64
-import gzip
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -17,6 +16,7 @@ from cli.run_facts import BandwidthObject, GoodputObject, JobObject, WorkflowObj
 from cli.run_status import status_of
 from sync_hooks.api.names import LABEL_WORKLOAD_RUN, iteration_name, plan_name
 from sync_hooks.api.observed import Facts
+from sync_hooks.api.packed import unpack, unpack_as
 from sync_hooks.api.request import ConfigMapChild, FailedNodeFacts
 from sync_hooks.planning.plan import PLAN_KEY, Plan, decode
 from sync_hooks.report.iteration import IterationResult, read_result
@@ -110,7 +110,7 @@ def with_config_maps(found: RunObjects, config_maps: Mapping[str, ConfigMapChild
         config_map = config_maps.get(name)
         try:
             parsed = None if config_map is None else parse(config_map)
-        except (ValueError, OSError, EOFError, msgspec.DecodeError) as error:
+        except ValueError as error:
             notes.append(f"ConfigMap {name} cannot be read: {error}")
             return None
         if config_map is not None and parsed is None:
@@ -134,17 +134,17 @@ def _plan(config_map: ConfigMapChild) -> Plan:
 
 
 def _succeeded(config_map: ConfigMapChild) -> tuple[str, ...]:
-    return tuple(_unpacked(config_map, SUCCEEDED_KEY).decode().split(","))
+    return tuple(unpack(_packed(config_map, SUCCEEDED_KEY)).decode().split(","))
 
 
 def _failed(config_map: ConfigMapChild) -> tuple[BlamedNode, ...]:
-    nodes = msgspec.json.decode(_unpacked(config_map, FAILED_KEY), type=tuple[FailedNodeFacts, ...])
+    nodes = unpack_as(tuple[FailedNodeFacts, ...], _packed(config_map, FAILED_KEY))
     return tuple(BlamedNode(node.name, node.reason, node.message) for node in nodes)
 
 
-def _unpacked(config_map: ConfigMapChild, key: str) -> bytes:
-    """Unpack a list of nodes, which is never stored empty. Raises ValueError."""
-    content = gzip.decompress(base64.b64decode(config_map.binary_data.get(key, "")))
+def _packed(config_map: ConfigMapChild, key: str) -> bytes:
+    """Return a list of nodes as it is stored. Raises ValueError."""
+    content = base64.b64decode(config_map.binary_data.get(key, ""))
     if not content:
         raise ValueError(f"it has no {key}")
     return content

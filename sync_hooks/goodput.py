@@ -17,7 +17,7 @@ from sync_hooks.api.logprofile import WorkerStrategy
 from sync_hooks.api.observed import Log
 from sync_hooks.api.request import Request
 from sync_hooks.api.sync import Answer, Observed, Reads, Result, Unreadable
-from sync_hooks.api.time import rfc3339
+from sync_hooks.api.time import parse_rfc3339, rfc3339
 from sync_hooks.measurements import answering, sampling
 from sync_hooks.measurements.attempts import (
     FIGURES,
@@ -34,6 +34,7 @@ from sync_hooks.measurements.attempts import (
     shown,
     without_steps,
 )
+from sync_hooks.measurements.clock import parse_micro
 from sync_hooks.measurements.page import Window, widen
 from sync_hooks.measurements.pods import NotThere, Source
 from sync_hooks.measurements.sample import Sample as AnySample
@@ -163,8 +164,15 @@ def _read(sample: Sample, job: JobState, logs: Logs, pages: Pages) -> Answer:
     if hopeless:
         return _give_up(sample, job, "the logs cannot be read in pages")
     if all(window.last for window in windows):
-        return _conclude(sample.having(run=finish(run, job.end)), job)
+        return _conclude(sample.having(run=finish(run, _end_of(logs, job))), job)
     return answering.pend(sample, "the finished logs are being read", again=answering.NEXT_PAGE_RESYNC_SECONDS)
+
+
+def _end_of(logs: Logs, job: JobState) -> datetime | None:
+    """Return when the containers ended, by the clocks that their lines bear too; the Job's end is by another."""
+    ends = [parse_rfc3339(source.ended_at or "") for source in logs.sources]
+    known = [end for end in ends if end is not None]
+    return max(known) if len(known) == len(ends) else job.end
 
 
 def _go_on(sample: Sample, logs: Logs, *, more: bool) -> Result:
@@ -197,8 +205,9 @@ def _without_logs(sample: Sample, job: JobState, problem: NotThere | Unreadable)
 
 def _conclude(sample: Sample, job: JobState) -> Answer:
     """Sum up an attempt that is over; end unless another may follow."""
-    failed = job.phase != SUCCEEDED
-    sample = _shown(sample, job.end or sample.now, failed=failed)
+    failed, run = job.phase != SUCCEEDED, sample.status.run
+    ended = parse_micro(run.end_time) if run and job.final else None  # what follows is no waiting for another attempt
+    sample = _shown(sample, ended or job.end or sample.now, failed=failed)
     if not job.final:  # the last step is no sign of life of the attempt that may follow
         waiting = sample.having(last_step_timestamp=None, application_start_time=None)
         return answering.wait(waiting, NotThere("AttemptFailed", "another attempt may follow"))

@@ -7,34 +7,37 @@ live read finds neither a TrainJob nor a JobSet of that name before it is made.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
-
-from pydantic import ValidationError
 
 from sync_hooks.api.conditions import FAILED, INVALID_SPEC, SUCCEEDED, is_true
 from sync_hooks.api.job import JobSpec, JobStatus
 from sync_hooks.api.model import ObjectReference
 from sync_hooks.api.names import train_job_name
-from sync_hooks.api.observed import LiveObject, Pod
+from sync_hooks.api.observed import Condition, LiveObject, Pod
 from sync_hooks.api.request import TRAIN_JOB, Request, TrainJobChild
+from sync_hooks.api.spec import read_spec
 from sync_hooks.api.status import read_status
-from sync_hooks.api.sync import Answer, GetObject, ListNodes, ListPods, Observed, Read, Reads, Result, Unreadable
+from sync_hooks.api.sync import Answer, Busy, GetObject, ListNodes, ListPods, Observed, Read, Reads, Result, Unreadable
 from sync_hooks.api.time import rfc3339
 from sync_hooks.execution.answers import keep
 from sync_hooks.execution.blame import CREATION_ERROR, TIMED_OUT, WORKLOAD_FAILED
 from sync_hooks.execution.job_answer import enter, fail, keep_trying
 from sync_hooks.execution.job_attempts import go_on
 from sync_hooks.execution.job_launch import WORKLOAD_DELETED, launch
+from sync_hooks.execution.job_places import note_places, of_jobset
 from sync_hooks.execution.job_restart import begin_restart, is_restarting, may_restart
 from sync_hooks.execution.job_settle import settle
 from sync_hooks.execution.job_teardown import tear_down
-from sync_hooks.execution.job_watch import hold_back, note_places, of_jobset, overtime, ran_out, watch, watch_blind
+from sync_hooks.execution.job_watch import hold_back, overtime, ran_out, watch, watch_blind
 from sync_hooks.execution.phase import FAILED as PHASE_FAILED
 from sync_hooks.execution.phase import (
     JOBSET_VERSION,
     PENDING,
     Workload,
     belongs,
+    confirms,
+    doubtful_condition,
     ended,
     jobset_uid,
     own_pods,
@@ -50,12 +53,12 @@ def sync(request: Request, observed: Observed, now: datetime) -> Answer:
     status = read_status(JobStatus, request.parent.status)
     if request.parent.metadata.deletion_timestamp or (status.settled and status.drained):
         return keep(request)
-    try:
-        spec = JobSpec.model_validate(request.parent.spec)
-    except ValidationError as error:
-        problems = (f"spec.{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors()[:10])
+    spec = read_spec(JobSpec, request.parent.spec)
+    if isinstance(spec, Busy):
+        return spec
+    if isinstance(spec, str):
         final = status.model_copy(update={"settled": True, "drained": True})
-        return fail(request, final, INVALID_SPEC, "; ".join(problems), now)
+        return fail(request, final, INVALID_SPEC, spec, now)
     if is_true(status.conditions or (), SUCCEEDED, FAILED):
         return settle(request, spec, status, observed, now)
     if is_restarting(status):
@@ -83,12 +86,32 @@ def _follow(
         return fail(request, status, WORKLOAD_DELETED, text, now)
     reference = _reference(request, train_job)
     status = status.model_copy(update={"workload_ref": reference, "attempt": status.attempt or 0})
-    if train_job.spec.suspend and terminal_condition(train_job) is None:
+    if condition := terminal_condition(train_job):
+        return _conclude(request, spec, status, train_job, ended(condition), observed, now)
+    if train_job.spec.suspend:
         return hold_back(request, spec, status, suspended(train_job), now)
-    condition = terminal_condition(train_job)
-    if condition is None:
+    if doubtful := doubtful_condition(train_job):
+        return _follow_doubtful(request, spec, status, train_job, doubtful, observed, now)
+    return _watch(request, spec, status, train_job, observed, now)
+
+
+def _follow_doubtful(
+    request: Request,
+    spec: JobSpec,
+    status: JobStatus,
+    train_job: TrainJobChild,
+    doubtful: Condition,
+    observed: Observed,
+    now: datetime,
+) -> Answer:
+    """Ask the JobSet whether an end that seems older than the TrainJob is its own: it has ended now, if so."""
+    jobset = _jobset(request, train_job)
+    if jobset not in observed:
+        return Reads((jobset,))
+    seen = observed[jobset]
+    if not isinstance(seen, LiveObject) or not confirms(seen, train_job, doubtful):
         return _watch(request, spec, status, train_job, observed, now)
-    return _conclude(request, spec, status, train_job, ended(condition), observed, now)
+    return _conclude(request, spec, status, train_job, replace(ended(doubtful), ended=None), observed, now)
 
 
 def _conclude(
@@ -143,6 +166,9 @@ def _watch(
         return pods
     if isinstance(pods, Unreadable):
         return watch_blind(request, spec, status, pods.reason, now)
+    seen = observed.get(_jobset(request, train_job))
+    if isinstance(seen, LiveObject) and not belongs(seen, train_job) and status.workload_start_time is None:
+        return _wait_for_foreign(request, spec, status, now)
     return watch(request, spec, status, pods, observed, now)
 
 

@@ -40,15 +40,13 @@ def sync(request: Request, observed: Observed, now: datetime) -> Answer:
     stored = request.of(CONFIG_MAP, ConfigMapChild).get(plan_name(request.parent.metadata.name))
     if stored is None:
         return make_plan(request, status, observed, now)
-    plan, digest = read_plan(stored)
+    plan, digest = read_plan(stored, status.plan.sha256 if status.plan else "")
     if plan is None:
-        return fail(request, status, "PlanLost", f"ConfigMap {stored.name} does not hold a readable plan", now)
+        return fail(request, status, "PlanLost", f"ConfigMap {stored.name} does not hold the plan of this run", now)
     if plan.version != PLAN_VERSION:
         return Busy(f"the plan has version {plan.version}, this hook follows version {PLAN_VERSION}")
     if status.plan is None:
         return answer(request, Step(note_plan(status, stored.name, digest, plan), resync_after=1))
-    if status.plan.sha256 != digest:
-        return fail(request, status, "PlanLost", f"ConfigMap {stored.name} no longer holds the plan of this run", now)
     return _follow(request, status, plan, observed, now)
 
 

@@ -26,12 +26,14 @@ from sync_hooks.api.names import ANNOTATION_RETENTION, LABEL_MANAGED_BY, LABEL_W
 from sync_hooks.api.observed import LiveObject
 from sync_hooks.api.request import WORKFLOW, Request, WorkflowChild
 from sync_hooks.api.results import Waiting
+from sync_hooks.api.spec import UNKNOWN_FIELDS, read_spec
 from sync_hooks.api.status import read_status, write_status
-from sync_hooks.api.sync import Answer, GetObject, Observed, Reads, Result, Unreadable
+from sync_hooks.api.sync import Answer, Busy, GetObject, Observed, Reads, Result, Unreadable
 from sync_hooks.api.time import rfc3339
 from sync_hooks.api.workflow import WorkflowStatus
-from sync_hooks.api.workloadrun import WorkflowReference, WorkloadRunStatus
+from sync_hooks.api.workloadrun import WorkflowReference, WorkloadRunSpec, WorkloadRunStatus
 from sync_hooks.execution.answers import UNREADABLE_RESYNC_SECONDS, first, keep, stubs, transitions
+from sync_hooks.execution.ownership import standing, what_goes
 from sync_hooks.execution.unseen import GivenUp, look_for
 from sync_hooks.execution.waiting import CHILD_GIVE_UP_SECONDS, next_look, unread, wait, wait_within
 from sync_hooks.execution.workflow_answer import nothing_known
@@ -113,6 +115,11 @@ def _progress_message(workflow: WorkflowStatus) -> str:
 
 def _launch(request: Request, status: WorkloadRunStatus, observed: Observed, now: datetime) -> Answer:
     parent = request.parent
+    spec = read_spec(WorkloadRunSpec, parent.spec)
+    if isinstance(spec, Busy):
+        late = wait_within(CHILD_GIVE_UP_SECONDS, status.waiting, UNKNOWN_FIELDS, spec.reason, now)
+        if late is not None:
+            return _answer(request, status, _in_progress(status, late, now), (), next_look(late, now))
     manifest = {"apiVersion": API_VERSION, "kind": "WorkloadRun", "metadata": _metadata(parent), "spec": parent.spec}
     admitted = admit(manifest)
     if admitted.errors:
@@ -147,19 +154,17 @@ def _create(
 def _await(request: Request, status: WorkloadRunStatus, workflow: LiveObject, now: datetime) -> Result:
     """Wait for our own Workflow to be visible, or for an earlier one to go; anything else is a collision."""
     name = workflow.metadata.name
-    ours = workflow.metadata.controller_uid() == request.parent.metadata.uid
-    going = workflow.metadata.deletion_timestamp is not None
-    if not ours and not going:
+    whose = standing(workflow, request.parent)
+    if whose == "foreign":
         message = f"a Workflow named {name} belongs to somebody else: delete it or choose another name for the run"
         return _fail(request, status, "WorkflowNameCollision", message, now)
-    if not going:
+    if whose == "ours":
         waiting = wait(status.waiting, "WorkflowNotSeen", "the Workflow is not visible yet", now, f"Workflow/{name}")
         return _answer(request, status, _in_progress(status, waiting, now), (), next_look(waiting, now))
-    text = f"an earlier Workflow {name} is being deleted"
+    text = what_goes(workflow)
     late = wait_within(CHILD_GIVE_UP_SECONDS, status.waiting, "WorkflowTerminating", text, now, f"Workflow/{name}")
     if late is None:
-        held = ", ".join(workflow.metadata.finalizers) or "nothing named"
-        return _fail(request, status, "WorkflowNameCollision", f"{text} and does not go: it is held by {held}", now)
+        return _fail(request, status, "WorkflowNameCollision", f"{text}: it does not go", now)
     return _answer(request, status, _in_progress(status, late, now), (), next_look(late, now))
 
 

@@ -7,7 +7,7 @@ Metacontroller would repeat for ever.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -67,7 +67,7 @@ class HookResponse:
 
 
 def answer(controller: str, hook: str, body: bytes, read: Reader, now: datetime) -> HookResponse:
-    """Answer one hook call; raises KeyError for a hook that there is not, ValueError for a body that is no JSON."""
+    """Answer one hook call; raises KeyError for no hook, msgspec.DecodeError for a body that is no JSON."""
     function = HOOKS[controller, hook]
     try:
         request = _with_status(decode(body))
@@ -137,10 +137,12 @@ def _refuse_spec(answer: Answer) -> Result | None:
 
 
 def _encode(request: Request, result: Result, hook: str) -> bytes:
-    declared = frozenset(request.children)
+    declared = frozenset(tuple(kind.split(".", 1)) for kind in request.children)
     own = request.parent.metadata.namespace
-    children = [child for child in result.children if _may_leave(child, declared, own)]
-    body: dict[str, Any] = {"status": result.status, "children": children}
+    body: dict[str, Any] = {
+        "status": result.status,
+        "children": [child for child in result.children if _may_leave(child, declared, own)],
+    }
     if result.resync_after > 0:
         body["resyncAfterSeconds"] = result.resync_after
     if hook == "finalize":
@@ -148,9 +150,9 @@ def _encode(request: Request, result: Result, hook: str) -> bytes:
     return msgspec.json.encode(body)
 
 
-def _may_leave(child: Mapping[str, Any], declared: frozenset[str], own: str) -> bool:
-    """Tell whether a child is of a declared kind and in the parent's own namespace."""
-    known = f"{child.get('kind')}.{child.get('apiVersion')}" in declared
+def _may_leave(child: Mapping[str, Any], declared: Set[tuple[str, ...]], own: str) -> bool:
+    """Tell whether a child is of a declared kind and version, and in the parent's own namespace."""
+    known = (child.get("kind"), child.get("apiVersion")) in declared
     return known and child.get("metadata", {}).get("namespace", own) == own
 
 

@@ -29,20 +29,21 @@ class Budget:
 
     def __init__(self, most: int) -> None:
         self._left = most
-        self._lock = threading.Lock()
+        self._changed = threading.Condition()
 
-    def take(self, size: int) -> bool:
-        """Take a number of bytes, if there are as many left."""
-        with self._lock:
-            if size > self._left:
+    def take(self, size: int, seconds: float = 0) -> bool:
+        """Take a number of bytes, if there are as many left or are within so many seconds."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: size <= self._left, seconds):
                 return False
             self._left -= size
             return True
 
     def give_back(self, size: int) -> None:
         """Let others have what was taken."""
-        with self._lock:
+        with self._changed:
             self._left += size
+            self._changed.notify_all()
 
 
 class TooLarge(RequestEntityTooLarge):

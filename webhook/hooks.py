@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from time import monotonic, perf_counter
 from typing import Any
 
+import msgspec
 from flask import Flask, request
 from werkzeug.exceptions import HTTPException
 
@@ -18,8 +19,10 @@ from sync_hooks.api.sync import Read, Unreadable
 from webhook.answering import HOOKS, HookResponse, Reader, answer
 from webhook.apiserver import ApiServer
 from webhook.auth import TokenFile
-from webhook.body import read_body
+from webhook.body import Budget, read_body
 from webhook.events import EventPoster
+from webhook.limits import LOGS_BYTES
+from webhook.logs import with_room
 from webhook.metering import counted, note_answer, note_held, note_status
 from webhook.observer import Observer
 from webhook.pace import Pace
@@ -27,7 +30,9 @@ from webhook.response import JsonResponse
 from webhook.settings import Settings
 
 OWN_TROUBLE_RETRY_SECONDS = 10
-CALL_SECONDS = 30  # of a hook call; the last read may take 25 more, and the chart has Metacontroller wait for 60
+CALL_SECONDS = (
+    30  # of a hook call; the last read may take 25 more, and the chart has Metacontroller wait for 55 or longer
+)
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +41,7 @@ def register(app: Flask, settings: Settings) -> None:
     """Add the hooks' routes to an application."""
     api = ApiServer(settings.kubeconfig, direct=True)
     read, events, tokens = counted(Observer(api).read), EventPoster(api), TokenFile(settings.token_file)
-    pace = Pace()
+    pace, logs = Pace(), Budget(LOGS_BYTES)
 
     @app.post("/hooks/<controller>/<hook>")
     def call(controller: str, hook: str) -> JsonResponse:
@@ -44,7 +49,7 @@ def register(app: Flask, settings: Settings) -> None:
         if refused is not None:
             note_answer(controller, refused.status)
             return _response(refused)
-        answered = _answer(controller, hook, read, pace)
+        answered = _answer(controller, hook, read, pace, logs)
         note_status(answered)
         if answered.parent is not None and answered.events:
             events.post(answered.parent, answered.events, datetime.now(UTC))
@@ -60,13 +65,14 @@ def _refusal(tokens: TokenFile, controller: str, hook: str) -> HookResponse | No
     return None
 
 
-def _answer(controller: str, hook: str, read: Reader, pace: Pace) -> HookResponse:
+def _answer(controller: str, hook: str, read: Reader, pace: Pace, logs: Budget) -> HookResponse:
     """Answer a call, and count it; the time it takes is that from when its turn has come."""
     try:
         with read_body() as body:
             note_held(controller, pace.keep(body))
             began = perf_counter()
-            answered = _answer_now(controller, hook, body, within(read, CALL_SECONDS))
+            with with_room(read, logs) as reading:
+                answered = answer_now(controller, hook, body, within(reading, CALL_SECONDS))
     except HTTPException as error:
         note_answer(controller, error.code or 500)
         raise
@@ -74,11 +80,11 @@ def _answer(controller: str, hook: str, read: Reader, pace: Pace) -> HookRespons
     return answered
 
 
-def _answer_now(controller: str, hook: str, body: bytes, read: Reader) -> HookResponse:
-    """Answer a call; trouble of our own is an answer too."""
+def answer_now(controller: str, hook: str, body: bytes, read: Reader) -> HookResponse:
+    """Answer a call; trouble of our own is an answer too, and never called the caller's."""
     try:
         return answer(controller, hook, body, read, datetime.now(UTC))
-    except ValueError:
+    except msgspec.DecodeError:
         return HookResponse(400, b'{"error":{"message":"the body is not JSON"}}')
     except Exception:
         log.exception("%s of %s failed", hook, controller)

@@ -20,6 +20,8 @@ UNDER_WAY_BYTES = {
 }
 """Of all bodies that are not small, from before they are read until they are answered."""
 
+LOGS_BYTES = 256 << 20  # of all pages of logs that hooks hold: another quarter of their memory
+
 MOST_CONNECTIONS = 1000
 OTHER_FILES = 256  # everything but connections of callers: libraries, certificates, health, reads of the cluster
 FEWEST_CONNECTIONS = 128  # enough for the API server and Metacontroller; with less the limit is beyond help

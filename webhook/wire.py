@@ -7,11 +7,16 @@ compression; whatever is no proper answer is an OSError.
 
 from __future__ import annotations
 
+import io
 import socket
 import ssl
 from collections.abc import Mapping
-from typing import Any, BinaryIO, cast
+from time import monotonic
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 MOST_IDLE = 64  # connections: as many as there are threads
 LONGEST_LINE = 1 << 16
@@ -40,7 +45,7 @@ class Wire:
         self._idle: list[_Connection] = []
 
     def get(self, url: str, headers: Mapping[str, str], connect_seconds: float, seconds: float) -> tuple[int, bytes]:
-        """Return status and body; ``seconds`` are the longest silence. Raises OSError."""
+        """Return status and body; ``seconds`` are for all of it, and as many for sending it. Raises OSError."""
         return self._exchange(self._head("GET", url, headers), connect_seconds, seconds)
 
     def post(
@@ -95,7 +100,8 @@ class _Connection:
 
     def __init__(self, plain: socket.socket) -> None:
         self._socket = plain
-        self._reader: BinaryIO = cast("BinaryIO", plain.makefile("rb"))
+        self._incoming = _Incoming(plain)
+        self._reader = io.BufferedReader(self._incoming)
         self._used = False
 
     def close(self) -> None:
@@ -125,6 +131,7 @@ class _Connection:
         try:
             self._socket.settimeout(seconds)
             self._socket.sendall(request)
+            self._incoming.expect(seconds)
             line = self._reader.readline(LONGEST_LINE)
         except TimeoutError:
             raise
@@ -166,6 +173,33 @@ class _Connection:
         if len(data) < size:
             raise Broken(f"the answer ended {size - len(data)} bytes early")
         return data
+
+
+class _Incoming(io.RawIOBase):
+    """What a connection receives, until the time of an answer is over: one that trickles would never end."""
+
+    def __init__(self, plain: socket.socket) -> None:
+        self._socket = plain
+        self._until = 0.0
+        self._begun = False
+
+    def expect(self, seconds: float) -> None:
+        """Give the next answer so many seconds, which the socket's timeout already is."""
+        self._until, self._begun = monotonic() + seconds, False
+
+    def readable(self) -> bool:
+        """Say so, as a reader asks."""
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        """Receive what there is; most answers come in one piece, and only the next ones look at the clock."""
+        if self._begun:
+            left = self._until - monotonic()
+            if left <= 0:
+                raise TimeoutError("the answer took too long")
+            self._socket.settimeout(left)
+        self._begun = True
+        return self._socket.recv_into(buffer)
 
 
 def _context(configuration: Any) -> ssl.SSLContext:

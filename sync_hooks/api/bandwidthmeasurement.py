@@ -105,7 +105,7 @@ class BandwidthReading(ApiModel):
     columns: list[str] | None = None
     """Columns of the table at the cursor, as its header names them."""
     table_counts: Bool | None = None
-    """Whether a row of the table at the cursor counted."""
+    """Whether a row of the table at the cursor counted, or would have if it could have been read."""
     begun: Bool | None = None
     """Whether the log has shown how a table begins: its ranks, its name or its header."""
     headless: Bool | None = None
@@ -113,7 +113,12 @@ class BandwidthReading(ApiModel):
     open: Bool | None = None
     """Whether rows of the table at the cursor count and its footer has not come."""
     unended: Int32 | None = None
-    """Tables with rows that count that are not whole: another began before their footer, or lines of them were gone."""
+    """Tables with rows that count that are not whole: another began before their footer, lines of them were gone, or
+    their rows do not make the average of their footer."""
+    bus_sum: Float | None = None
+    """Sum of the bus bandwidths of the table at the cursor, in place and out of place."""
+    bus_count: Int32 | None = None
+    """How many there are."""
     announced: Int32 | None = None
     """How far the table at the cursor is announced, as long as it has no row: its name (1), ranks (2) or header (3)."""
     unfilled: Int32 | None = None
@@ -124,10 +129,12 @@ class BandwidthReading(ApiModel):
     """Kinds of rows that did not count because another collective was asked for."""
     data_types: list[str] | None = None
     """Element types and reductions of the rows that count."""
+    uneven: Int32 | None = None
+    """Rows with less than half, or more than twice, the bandwidth of the rows of their size before them."""
     unread: Int32 | None = None
     """Lines that look like rows of the table but that the LogProfile's pattern does not match."""
     unread_wrong: Int64 | None = None
-    """Wrong values that such rows report all the same."""
+    """Wrong values that such rows report all the same; they count unless the footers say that there are none."""
     unchecked: Int32 | None = None
     """Rows whose results the test did not check."""
     left_out: Int32 | None = None

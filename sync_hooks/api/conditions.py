@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Protocol, TypeVar
 
-from sync_hooks.api.model import Condition
+from sync_hooks.api.errors import cut
+from sync_hooks.api.model import LONGEST_MESSAGE, Condition
 from sync_hooks.api.time import rfc3339
 
 IN_PROGRESS = "InProgress"
@@ -64,7 +65,11 @@ def set_exclusive(
 def set_condition(
     conditions: Sequence[Condition], type_: str, status: str, reason: str, message: str, now: datetime
 ) -> tuple[Condition, ...]:
-    """Set one condition in place, or append it; the transition time moves only when the status does."""
+    """Set one condition in place, or append it; the transition time moves only when the status does.
+
+    The message is cut where the API would refuse it: a kubelet's words alone may be ten thousand characters.
+    """
+    message = cut(message, LONGEST_MESSAGE)
     old = find(conditions, type_)
     if old is not None and (old.status, old.reason, old.message) == (status, reason, message):
         return tuple(conditions)  # as most are at most syncs

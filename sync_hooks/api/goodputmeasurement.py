@@ -95,7 +95,8 @@ class GoodputMeasurementStatus(ApiModel):
     last_sample_time: Timestamp | None = None
     """When the logs were last read."""
     doubts: list[str] | None = None
-    """Why the figures may not stand for the whole training: lines of the log were lost."""
+    """Why the figures may not stand for the whole training: lines of the log were lost, or an average is of
+    some steps only."""
     notes: list[str] | None = None
     """What a reader of the numbers should know."""
     job_uid: str | None = Field(default=None, alias="jobUID")

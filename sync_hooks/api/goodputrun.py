@@ -34,6 +34,8 @@ class Anew(ApiModel):
 class StepSums(ApiModel):
     """Sums over training steps, from which the averages are made."""
 
+    lines: Int32 = 0
+    """Lines of training steps, warm-up left out."""
     timing_sec: Float = 0
     """Sum of the printed times of one step, warm-up left out."""
     timings: Int32 = 0

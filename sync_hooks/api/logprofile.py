@@ -17,7 +17,7 @@ class TimestampFormat(ApiModel):
     layout: str = Field(min_length=1, max_length=128)
     """Go reference-time layout of what the patterns capture as `timestamp`, for example 2006-01-02 15:04:05. A fraction
     of a second may follow the seconds in any case. A missing year or date is taken from the kubelet's timestamp; a
-    missing zone too: the difference of the two, rounded to quarter hours, is the container's zone."""
+    missing zone too: it is the one in use anywhere that makes the line the least older than the kubelet's timestamp."""
 
 
 class EventPattern(ApiModel):

@@ -13,6 +13,8 @@ GROUP = "cre.nvidia.com"
 VERSION = "v1alpha1"
 API_VERSION = f"{GROUP}/{VERSION}"
 
+LONGEST_MESSAGE = 32768  # characters of a condition's message, as in metav1.Condition
+
 Timestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 """RFC 3339, UTC, whole seconds, as `time.rfc3339` writes it."""
 
@@ -72,7 +74,7 @@ class Condition(ApiModel):
     """Whether it holds: True, False or Unknown."""
     reason: str = Field(min_length=1, max_length=1024)
     """Why, as one CamelCase word that programs may compare."""
-    message: str = Field(max_length=32768)
+    message: str = Field(max_length=LONGEST_MESSAGE)
     """Why, as a sentence for people."""
     last_transition_time: Timestamp
     """When the status last changed."""

@@ -47,9 +47,14 @@ class Metadata(ChildMetadata, frozen=True):
     owner_references: tuple[OwnerReference, ...] = ()
     finalizers: tuple[str, ...] = ()
 
+    def controller(self) -> OwnerReference | None:
+        """Return the controlling owner, None for an object nobody controls."""
+        return next((owner for owner in self.owner_references if owner.controller), None)
+
     def controller_uid(self) -> str | None:
         """UID of the controlling owner, None for an object nobody controls."""
-        return next((owner.uid for owner in self.owner_references if owner.controller), None)
+        owner = self.controller()
+        return owner.uid if owner else None
 
 
 class LiveObject(Facts, frozen=True):

@@ -54,6 +54,14 @@ class FailedNodeFacts(Facts, frozen=True):
     message: str = ""
 
 
+class WaitingFacts(Facts, frozen=True):
+    """What a Job waits for: only what every version of the hooks has written."""
+
+    reason: str = ""
+    message: str = ""
+    since: str = ""
+
+
 class JobFacts(Facts, frozen=True):
     """The part of a Job's status that its Workflow follows."""
 
@@ -69,7 +77,7 @@ class JobFacts(Facts, frozen=True):
     attribution: str = ""
     settled: bool = False
     drained: bool = False
-    waiting: dict[str, str] | None = None
+    waiting: WaitingFacts | None = None
 
 
 class JobChild(Child, frozen=True):

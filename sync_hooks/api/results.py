@@ -26,7 +26,7 @@ class ExcludedNode(ApiModel):
     name: str
     """Name of the node."""
     reason: str
-    """Why: cordoned, NotReady, wrong architecture, too few GPUs, untolerated taint, unlabelled."""
+    """Why: cordoned, NotReady, wrong architecture, too few GPUs or more than used, untolerated taint, unlabelled."""
 
 
 class Progress(ApiModel):

@@ -35,6 +35,8 @@ class IterationSummary(ApiModel):
     """Groups that ended badly."""
     result: str
     """ConfigMap with every group's result."""
+    sha256: str | None = None
+    """SHA-256 of the result as it is stored: one that differs is not believed."""
     start_time: Timestamp | None = None
     """When its first workload started."""
     completion_time: Timestamp | None = None

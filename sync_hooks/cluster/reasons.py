@@ -36,6 +36,11 @@ def too_few(offered: int, needed: int, what: str = "GPUs") -> str:
     return f"{offered} {what}, {needed} needed"
 
 
+def too_many(offered: int, used: int) -> str:
+    """Say that the node has more GPUs than are used, so that it would be called tested although some never ran."""
+    return f"{offered} GPUs, the run uses {used}: the rest would not be tested"
+
+
 def gpus_missing(offered: int, own: int) -> str:
     """Say that the node does not offer all the GPUs that it has by its own capacity or label."""
     return f"GPUs missing: {offered} of its {own} are allocatable"

@@ -1,10 +1,11 @@
 """Who is to blame for a failed workload, and what its log says.
 
 The first worker that failed names its node, unless the launcher had failed before or all workers ended alike; else a
-host that mpirun names; else the workers that never started while others did; never the launcher's node. Where nobody
-can be named the whole group is failed, saying so. A pod that was preempted or evicted through the API blames nobody,
-nor does an image, a configuration or a command that no worker can be started with, nor a launcher that was not started,
-was evicted, killed for its memory, or had no program to start.
+host that mpirun names; else the workers that never started while others did; never the launcher's node. Who failed
+while another one had not started may have waited for that one. Where nobody can be named the whole group is failed,
+saying so. A pod that was preempted or evicted through the API blames nobody, nor does an image, a configuration or a
+command that no worker can be started with, nor a launcher that was not started, was evicted, killed for its memory, or
+had no program to start.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sync_hooks.api.job import FailureLog
-from sync_hooks.api.observed import ContainerStatus, Log, Pod
+from sync_hooks.api.observed import Condition, ContainerStatus, Log, Pod
 from sync_hooks.api.results import FailedNode
 from sync_hooks.api.sync import ReadLog, Unreadable
-from sync_hooks.api.time import parse_rfc3339
+from sync_hooks.api.time import parse_rfc3339, seconds_between
 from sync_hooks.api.trainer import ANCESTOR_TRAINER, LABEL_ANCESTOR, WORKER
 from sync_hooks.execution.mpirun import named_by_mpirun, not_launched
 from sync_hooks.execution.phase import is_launcher
-from sync_hooks.execution.starting import NOT_STARTED, has_run, lacks_program
-from sync_hooks.execution.unfailed import at_the_end, refused, stuck
+from sync_hooks.execution.starting import NOT_STARTED, has_run, lacks_program, main_container, main_status, statuses
+from sync_hooks.execution.unfailed import at_the_end, refused, stuck, unstarted, waited_for
 
 WORKLOAD_FAILED = "WorkloadFailed"
 TIMED_OUT = "JobTimedOut"
@@ -33,12 +34,14 @@ TAIL_LINES = 800
 TAIL_BYTES = 8 << 10  # a hundred lines: every sync of a Workflow carries those of all its failed Jobs
 MOST_MESSAGE = 500  # characters; a container runtime says the cause at the end, behind the names of its layers
 KILLED = (137, 143)  # SIGKILL and SIGTERM: what the others of a failed group usually die of
+CRASHED = (132, 135, 136, 139)  # SIGILL, SIGBUS, SIGFPE and SIGSEGV; SIGABRT is how a watchdog ends a rank
 OUT_OF_MEMORY = "OOMKilled"
 EVICTED = "Evicted"  # by the kubelet, for want of a resource; who evicts through the API leaves no reason
 NOT_THE_NODES_FAULT = ("PreemptionByScheduler", "EvictionByEvictionAPI", "DeletionByTaintManager", "DeletionByPodGC")
 
 NO_COMMAND = (126, 127)  # a shell's words for a command that cannot be run, and for one that is not there
 OVERTIME = 124  # of timeout(1), which mpirun is started with
+SOONEST_TO_GIVE_UP_SECONDS = 20  # for so long NCCL tries a peer that refuses; what takes less is a worker's own failure
 ALIKE_SECONDS = 3  # peers of a failed rank need the network's time to notice; times are whole seconds of several clocks
 
 
@@ -102,14 +105,25 @@ def failures(pods: Sequence[Pod]) -> tuple[Failure, ...]:
 
 
 def _failure(pod: Pod) -> Failure | None:
-    for status in (*pod.status.init_container_statuses, *pod.status.container_statuses):
-        ended = status.state.terminated
-        if ended is not None and ended.exit_code != 0:
-            reason, at = ended.reason or "Error", ended.finished_at or ""
-            return Failure(pod, status.name, ended.exit_code, reason, at, _one_line(ended.message))
-    if pod.status.phase == "Failed":
-        return Failure(pod, _first_container(pod), UNKNOWN_EXIT_CODE, pod.status.reason or "PodFailed", "")
-    return None
+    """Return how a pod failed: by its workload's own end, else by the first cause among its other containers.
+
+    What else ends in a pod that goes on, or has succeeded, is a sidecar's own affair.
+    """
+    main = _ended_badly(pod, main_status(pod))
+    if main or pod.status.phase != "Failed":
+        return main
+    others = (_ended_badly(pod, status) for status in statuses(pod))
+    ended = [failure for failure in others if failure is not None]
+    unknown = Failure(pod, main_container(pod), UNKNOWN_EXIT_CODE, pod.status.reason or "PodFailed", "")
+    return min(ended, key=lambda failure: failure.only_killed, default=unknown)
+
+
+def _ended_badly(pod: Pod, status: ContainerStatus) -> Failure | None:
+    ended = status.state.terminated
+    if ended is None or ended.exit_code == 0:
+        return None
+    reason, at = ended.reason or "Error", ended.finished_at or ""
+    return Failure(pod, status.name, ended.exit_code, reason, at, _one_line(ended.message))
 
 
 def _one_line(message: str) -> str:
@@ -121,7 +135,7 @@ def _one_line(message: str) -> str:
 def hung(pods: Sequence[Pod]) -> Failure | None:
     """Return the pod whose log tells most of a workload that did not end: the trainer step's, else the first."""
     telling = sorted(pods, key=lambda pod: (pod.labels.get(LABEL_ANCESTOR) != ANCESTOR_TRAINER, pod.name))
-    return Failure(telling[0], _first_container(telling[0]), UNKNOWN_EXIT_CODE, "Timeout", "") if telling else None
+    return Failure(telling[0], main_container(telling[0]), UNKNOWN_EXIT_CODE, "Timeout", "") if telling else None
 
 
 def failed_by_itself(pod: Pod) -> bool:
@@ -129,38 +143,59 @@ def failed_by_itself(pod: Pod) -> bool:
 
     The kubelet of a node that is shut down ends pods too, with another reason than for want of a resource.
     """
-    statuses = (*pod.status.init_container_statuses, *pod.status.container_statuses)
-    ended = [status.state.terminated for status in statuses if status.state.terminated is not None]
-    own = (item.exit_code not in (0, *KILLED) or item.reason == OUT_OF_MEMORY for item in ended)
-    return pod.status.reason == EVICTED or any(own)
-
-
-def _first_container(pod: Pod) -> str:
-    statuses: tuple[ContainerStatus, ...] = pod.status.container_statuses
-    return statuses[0].name if statuses else (pod.spec.containers[0].name if pod.spec.containers else "")
+    failure = _failure(pod)
+    own = failure is not None and failure.exit_code not in (UNKNOWN_EXIT_CODE, *KILLED)
+    return pod.status.reason == EVICTED or own or (failure is not None and failure.reason == OUT_OF_MEMORY)
 
 
 def blame(
-    failed: Sequence[Failure], pods: Sequence[Pod], nodes: Sequence[str], tail: str, hosts: Mapping[str, str]
+    failed: Sequence[Failure],
+    pods: Sequence[Pod],
+    nodes: Sequence[str],
+    tail: str,
+    hosts: Mapping[str, str],
+    *,
+    workers: int = 0,
+    lacking: str = "",
 ) -> Blame:
-    """Judge who failed a group that ran on ``nodes``.
+    """Judge who failed a group that ran on ``nodes``, as far as they are known; ``workers`` were to run, 0 for as many.
 
     ``tail`` is the end of the launcher's log, empty without one; ``hosts`` tells the node of each worker's host name.
+    ``lacking`` says which workers had not started until the end, empty where all had, or only the pods can tell.
     """
-    workers = _before_the_launcher(failed)
-    nobody = _disturbed(failed, pods) or _wrong_command(failed, workers, pods, nodes) or refused(pods)
+    size, own = workers or len(nodes), _before_the_launcher(failed)
+    nobody = _disturbed(failed, pods) or _wrong_command(failed, own, pods, size) or refused(pods)
     if nobody:
         return Blame("None", (), nobody)
-    named = {} if _alike(workers, nodes) else _first_to_fail(workers)
-    named = named or named_by_mpirun({**{node: node for node in nodes}, **hosts}, tail)
-    if not named and not workers and (own := _launchers_own(failed, tail)):
-        return Blame("None", (), own)
+    earliest = next(iter((*own, *failed)), None)
+    lacking = _lacking(pods, size, lacking) if earliest and _may_have_waited(earliest) else ""
+    first = waited_for(pods, earliest.finished_at) if earliest and lacking else _first_to_fail(own, size)
+    named = first or named_by_mpirun({**{node: node for node in nodes}, **hosts}, tail)
+    if not named and not own and (launchers := _launchers_own(failed, tail)):
+        return Blame("None", (), launchers)
+    if not named and lacking:
+        return Blame("None", (), f"{failed[0].text}; not all workers had started: {lacking}")
     named = named or stuck(pods)
-    if named and (len(named) < len(nodes) or len(nodes) == 1):
+    if named and (len(named) < size or size < 2):
         blamed = [FailedNode(name=name, reason=WORKLOAD_FAILED, message=text) for name, text in sorted(named.items())]
         return Blame("Node", tuple(blamed), blamed[0].message)
     text = failed[0].text if failed else at_the_end(pods)
     return Blame("Group", (), f"the failure could not be attributed to one node: {text}")
+
+
+def _lacking(pods: Sequence[Pod], size: int, seen: str) -> str:
+    """Say which worker had not started, by the pods, or as it was ``seen`` last where not all of them are left."""
+    nodes = {pod.spec.node_name for pod in pods if not is_launcher(pod)}
+    return unstarted(pods) or (seen if len(nodes) < size else "")
+
+
+def _may_have_waited(failure: Failure) -> bool:
+    """Tell whether a container may have given up a peer that had not started: no crash is that, nor a quick end."""
+    if failure.exit_code in CRASHED or failure.reason == OUT_OF_MEMORY or failure.pod.status.reason:
+        return False
+    ended, end = main_status(failure.pod).state.terminated, parse_rfc3339(failure.finished_at)
+    ran = seconds_between(ended.started_at, end) if ended is not None and end is not None else None
+    return ran is None or ran >= SOONEST_TO_GIVE_UP_SECONDS
 
 
 def ended_by_limit(pods: Sequence[Pod]) -> bool:
@@ -186,9 +221,7 @@ def _disturbed(failed: Sequence[Failure], pods: Sequence[Pod]) -> str | None:
     return None
 
 
-def _wrong_command(
-    failed: Sequence[Failure], workers: Sequence[Failure], pods: Sequence[Pod], nodes: Sequence[str]
-) -> str | None:
+def _wrong_command(failed: Sequence[Failure], workers: Sequence[Failure], pods: Sequence[Pod], size: int) -> str | None:
     """Say that the launcher could not run its command, before any worker failed, or none of the workers could.
 
     Workers that were not started for want of their program need not be all: the first one's end ends the others, which
@@ -199,7 +232,7 @@ def _wrong_command(
     if launcher and not workers:
         return launcher[0].text
     own = [failure for failure in wrong if failure in workers]
-    if _are_all(own, nodes):
+    if _are_all(own, size):
         return own[0].text
     unstarted = [failure for failure in own if failure.not_started_for_program]
     return unstarted[0].text if unstarted and not any(has_run(pod) for pod in pods if not is_launcher(pod)) else None
@@ -216,22 +249,22 @@ def _launchers_own(failed: Sequence[Failure], tail: str) -> str | None:
     return f"{launcher.text}; {sentence}" if sentence else None
 
 
-def _alike(workers: Sequence[Failure], nodes: Sequence[str]) -> bool:
+def _alike(workers: Sequence[Failure], size: int) -> bool:
     """Tell whether all workers of a group ended with the same code at nearly the same time: who was first is chance."""
     ends = [parse_rfc3339(failure.finished_at) for failure in workers]
     known = [end for end in ends if end is not None]
-    if len(nodes) < 2 or len(known) < len(ends) or not _are_all(workers, nodes):
+    if size < 2 or len(known) < len(ends) or not _are_all(workers, size):
         return False
     same = len({failure.exit_code for failure in workers}) == 1
     return same and (max(known) - min(known)).total_seconds() <= ALIKE_SECONDS
 
 
-def _are_all(workers: Sequence[Failure], nodes: Sequence[str]) -> bool:
-    return bool(workers) and {failure.pod.spec.node_name for failure in workers}.issuperset(nodes)
+def _are_all(workers: Sequence[Failure], size: int) -> bool:
+    return bool(workers) and len({failure.pod.spec.node_name for failure in workers}) >= size
 
 
-def _first_to_fail(workers: Sequence[Failure]) -> dict[str, str]:
-    if not workers:
+def _first_to_fail(workers: Sequence[Failure], size: int) -> dict[str, str]:
+    if not workers or _alike(workers, size):
         return {}
     first = workers[0]
     return {failure.pod.spec.node_name: failure.text for failure in workers if failure.order == first.order}
@@ -244,15 +277,23 @@ def worker_hosts(jobset: str, nodes: Mapping[int, str]) -> dict[str, str]:
 
 def disturbed_at(pod: Pod) -> str:
     """Return when a pod was taken away or killed (RFC 3339), empty where nothing tells."""
-    moments = [item.last_transition_time for item in pod.status.conditions if item.type == "DisruptionTarget"]
+    moments = [item.last_transition_time for item in _disruptions(pod)]
     failure = _failure(pod)
     return next(filter(None, moments), None) or (failure.finished_at if failure else "")
 
 
+def is_touched(pod: Pod) -> bool:
+    """Tell whether a pod was taken away, or has failed in whatever way."""
+    return bool(_disruptions(pod)) or _failure(pod) is not None
+
+
+def _disruptions(pod: Pod) -> list[Condition]:
+    return [item for item in pod.status.conditions if item.type == "DisruptionTarget" and item.status == "True"]
+
+
 def _disturbance(pod: Pod) -> str | None:
-    for condition in pod.status.conditions:
-        known = condition.type == "DisruptionTarget" and condition.status == "True"
-        if known and condition.reason in NOT_THE_NODES_FAULT:
+    for condition in _disruptions(pod):
+        if condition.reason in NOT_THE_NODES_FAULT:
             return f"pod {pod.name} was removed: {condition.reason} {condition.message}".rstrip()
     return None
 

@@ -6,15 +6,17 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from sync_hooks.api.conditions import FAILED, SUCCEEDED, VALIDATION_FAILED, set_condition, set_exclusive
+from sync_hooks.api.errors import cut
 from sync_hooks.api.model import Condition
 from sync_hooks.api.results import Coverage
 from sync_hooks.execution.answers import first
 from sync_hooks.execution.ranges import write_ranges
 from sync_hooks.planning.plan import Group, Plan
 from sync_hooks.report.iteration import RANKS_APART, GroupResult, IterationResult
-from sync_hooks.report.nodes import GONE, BlamedNode, NodeVerdicts, ran_on
+from sync_hooks.report.nodes import GONE, BlamedNode, NodeVerdicts, planned_nodes, ran_on
 
 MOST_NAMED = 10  # groups named in a message, unmeasured groups in the status
+MOST_TOLD = 3000  # characters of what is said of one of them: a condition's message has room for all
 
 VALIDATION_ORDER = (  # the first reason found names the condition
     RANKS_APART,
@@ -89,14 +91,15 @@ def _listed(found: Sequence[tuple[int, GroupResult, str]], plan: Plan) -> str:
 def _named(iteration: int, groups: Sequence[int], text: str, plan: Plan) -> str:
     ranges = first(write_ranges(groups).split(","), MOST_NAMED)
     who = f"group{'s' if len(groups) > 1 else ''} {', '.join(ranges)}"
-    return who + (f" in iteration {iteration}" if plan.iterations > 1 else "") + f": {text}"
+    return who + (f" in iteration {iteration}" if plan.iterations > 1 else "") + f": {cut(text, MOST_TOLD)}"
 
 
 def coverage_of(plan: Plan, verdicts: NodeVerdicts) -> Coverage:
-    """Count the nodes by what became of them: each is counted once."""
+    """Count the nodes that were planned for by what became of them: each is counted once."""
+    known = planned_nodes(plan)
     return Coverage(
         targeted=plan.targeted,
-        tested=len(verdicts.succeeded) + len(verdicts.failed),
+        tested=len(verdicts.succeeded) + sum(node.name in known for node in verdicts.failed),
         excluded=len(plan.exclusions) + len(verdicts.excluded),
         inconclusive=len(verdicts.inconclusive),
     )

@@ -1,7 +1,7 @@
 """Nodes that left while the run was under way: cordoned, not ready, or no longer there. They are excluded, not blamed.
 
-A cordon is somebody's decision. Only for a run that is about cordoned nodes it means nothing, and it explains nothing
-that had failed before.
+A cordon is somebody's decision. Only for a run that is about cordoned nodes it means nothing. It explains nothing that
+had failed before, and nothing where the node's pods were left alone.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from sync_hooks.api.results import FailedNode
 from sync_hooks.api.sync import GetObject, ListNodes, Observed, Unreadable
 from sync_hooks.api.trainer import pod_of
 from sync_hooks.cluster.nodes import TAINT_UNSCHEDULABLE
-from sync_hooks.execution.blame import disturbed_at, failed_by_itself, failures
-from sync_hooks.execution.phase import is_launcher
+from sync_hooks.execution.blame import disturbed_at, failed_by_itself, failures, is_touched
+from sync_hooks.execution.phase import is_going, is_launcher
 from sync_hooks.execution.snapshot import pick
 from sync_hooks.report.nodes import DRAINED, NODE_LOST, NODE_NOT_READY
 
@@ -76,25 +76,44 @@ def taken_along(gone: Iterable[FailedNode], pods: Sequence[Pod]) -> tuple[Failed
     """Of the nodes that went, return those that took the workload along.
 
     Where a worker on the node failed by itself the node is blamed like any other, whatever was done to it afterwards;
-    where another one did before this node's pods were touched, that is the cause.
+    where another one did before this node's pods were touched, that is the cause. A cordon alone touches no pod.
     """
-    failed = {pod.spec.node_name for pod in pods if not is_launcher(pod) and failed_by_itself(pod)}
-    finished = {pod.spec.node_name for pod in pods if pod.status.phase == "Succeeded"}
+    return tuple(node for node, took in _judged(gone, pods) if took)
+
+
+def may_have_taken(gone: Iterable[FailedNode], pods: Sequence[Pod]) -> tuple[FailedNode, ...]:
+    """Of the nodes that went, return those of which nobody can tell: something failed, and their pods are not there."""
+    return tuple(node for node, took in _judged(gone, pods) if took is None)
+
+
+def _judged(gone: Iterable[FailedNode], pods: Sequence[Pod]) -> list[tuple[FailedNode, bool | None]]:
+    workers = [pod for pod in pods if not is_launcher(pod)]
+    failed = {pod.spec.node_name for pod in workers if failed_by_itself(pod)}
+    finished = {pod.spec.node_name for pod in workers if pod.status.phase == "Succeeded"}
     went = [node for node in gone if node.reason != NODE_NOT_READY and node.name not in failed | finished]
     first = _first_failure(pods, frozenset(node.name for node in went))
-    return tuple(node for node in went if not first or _touched(node.name, pods) <= first)
+    own = {node.name: [pod for pod in workers if pod.spec.node_name == node.name] for node in went}
+    return [(node, _came_first(own[node.name], first)) for node in went]
 
 
-def _first_failure(pods: Sequence[Pod], went: frozenset[str]) -> str:
-    """Return when the launcher, or a worker on a node that is still there, first failed by itself; empty for never."""
-    own = [item for item in failures(pods) if not item.only_killed and item.finished_at]
+def _first_failure(pods: Sequence[Pod], went: frozenset[str]) -> str | None:
+    """Return when the launcher, or a worker on a node that is still there, first failed by itself; None for never.
+
+    Empty where one did and nobody knows when.
+    """
+    own = [item for item in failures(pods) if not item.only_killed]
     moments = [item.finished_at for item in own if is_launcher(item.pod) or item.pod.spec.node_name not in went]
-    return min(moments, default="")
+    return min(moments, default=None)
 
 
-def _touched(node: str, pods: Sequence[Pod]) -> str:
-    """Return when the first pod on a node was taken away or killed, empty where that is not known: it may be gone."""
-    return min((disturbed_at(pod) for pod in pods if pod.spec.node_name == node and not is_launcher(pod)), default="")
+def _came_first(own: Sequence[Pod], failed: str | None) -> bool | None:
+    """Tell whether a node's pods were taken away or killed before another one ``failed``; None where nobody knows."""
+    if failed is None:
+        return not own or any(is_touched(pod) or is_going(pod) for pod in own)
+    touched = [disturbed_at(pod) for pod in own if is_touched(pod)]
+    if own and not touched:
+        return False
+    return min(touched) <= failed if failed and touched and all(touched) else None
 
 
 def tolerates_cordon(spec: JobSpec) -> bool:

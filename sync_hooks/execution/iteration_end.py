@@ -17,13 +17,14 @@ from sync_hooks.execution.children import node_config_maps, result_config_map
 from sync_hooks.execution.conclusion import conclude, coverage_of, remarks_of, unmeasured_of
 from sync_hooks.execution.creation import NEXT_BATCH_SECONDS, create
 from sync_hooks.execution.groups import GroupState
+from sync_hooks.execution.ownership import standing
 from sync_hooks.execution.plan_seen import MOST_EXCLUDED
 from sync_hooks.execution.result import result_of
 from sync_hooks.execution.waiting import CHILD_GIVE_UP_SECONDS, next_look, wait_within
 from sync_hooks.execution.workflow_answer import Step, answer, fail, keep_trying
 from sync_hooks.planning.plan import Plan
 from sync_hooks.report.distribution import results_of
-from sync_hooks.report.iteration import IterationResult, read_result
+from sync_hooks.report.iteration import IterationResult, digest, read_result
 from sync_hooks.report.nodes import NodeVerdicts, node_verdicts
 
 
@@ -42,10 +43,10 @@ def close_iteration(
         wanted = result_config_map(request.parent, result_of(iteration, states))
         return create(request, status, (wanted,), observed, now)
     result = read_result(seen)
-    if result is None or result.iteration != iteration or len(result.groups) != len(states):
+    if result is None or result.iteration != iteration or not _fits(result, states):
         return fail(request, status, "ResultLost", f"ConfigMap {name} does not hold the iteration's result", now)
     update = {
-        "iterations": [*(status.iterations or ()), _summary(result, name)],
+        "iterations": [*(status.iterations or ()), _summary(result, seen)],
         "launched": None,
         "lost": None,
         "refused": None,
@@ -55,30 +56,46 @@ def close_iteration(
     return answer(request, Step(status.model_copy(update=update), resync_after=NEXT_BATCH_SECONDS))
 
 
-def _summary(result: IterationResult, name: str) -> IterationSummary:
+def _fits(result: IterationResult, states: Sequence[GroupState]) -> bool:
+    """Tell whether a result is of these groups, and calls none good that its Job calls bad."""
+    if len(result.groups) != len(states):
+        return False
+    pairs = zip(result.groups, states, strict=True)
+    return all(told.failure or told.validation or state.lost or not state.failed for told, state in pairs)
+
+
+def _summary(result: IterationResult, stored: ConfigMapChild) -> IterationSummary:
     failed = sum(bool(group.failure or group.validation) for group in result.groups)
     return IterationSummary(
         iteration=result.iteration,
         succeeded=len(result.groups) - failed,
         failed=failed,
-        result=name,
+        result=stored.name,
+        sha256=digest(stored),
         start_time=min((group.started for group in result.groups if group.started), default=None),
         completion_time=max((group.ended for group in result.groups if group.ended), default=None),
     )
 
 
-def finished_results(request: Request, iterations: int) -> tuple[IterationResult, ...] | None:
-    """Read the results of the first iterations; None where one of them is gone or changed."""
+def finished_results(request: Request, finished: Sequence[IterationSummary]) -> tuple[IterationResult, ...] | None:
+    """Read the results of iterations that were noted; None where one of them is gone or changed."""
     seen = request.of(CONFIG_MAP, ConfigMapChild)
-    names = [iteration_name(request.parent.metadata.name, number) for number in range(1, iterations + 1)]
-    results = tuple(read_result(seen[name]) for name in names if name in seen)
+    results = (_noted_result(seen.get(summary.result), summary) for summary in finished)
     known = tuple(result for result in results if result is not None)
-    return known if len(known) == iterations else None
+    return known if len(known) == len(finished) else None
+
+
+def _noted_result(stored: ConfigMapChild | None, summary: IterationSummary) -> IterationResult | None:
+    """Read a result if it is the one that was noted; a summary of before hashes were written has none."""
+    if stored is None or summary.sha256 not in (None, digest(stored)):
+        return None
+    result, groups = read_result(stored), summary.succeeded + summary.failed
+    return result if result and (result.iteration, len(result.groups)) == (summary.iteration, groups) else None
 
 
 def end(request: Request, status: WorkflowStatus, plan: Plan, observed: Observed, now: datetime) -> Answer:
     """Write the node lists once; when they are observed, the verdict of the Workflow stands."""
-    results = finished_results(request, plan.iterations)
+    results = finished_results(request, status.iterations or ())
     if results is None:
         return _without_results(request, status, plan.iterations, observed, now)
     verdicts = node_verdicts(plan, results)
@@ -105,7 +122,7 @@ def _without_results(
     problem = next((item.reason for item in found if isinstance(item, Unreadable)), None)
     if problem is not None:
         return keep_trying(request, status, problem, now)
-    if reads and all(isinstance(item, LiveObject) and item.metadata.controller_uid() == parent.uid for item in found):
+    if reads and all(isinstance(item, LiveObject) and standing(item, request.parent) == "ours" for item in found):
         object_, text = f"ConfigMap/{reads[0].name}", f"ConfigMap {reads[0].name} is there and not seen yet"
         waiting = wait_within(CHILD_GIVE_UP_SECONDS, status.waiting, "ResultNotSeen", text, now, object_)
         if waiting is not None:

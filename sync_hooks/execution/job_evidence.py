@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from sync_hooks.api.conditions import FAILED
+from sync_hooks.api.conditions import FAILED, HARDWARE_FAILED, find, is_true
 from sync_hooks.api.job import FailureLog, JobSpec, JobStatus
 from sync_hooks.api.model import Condition
 from sync_hooks.api.names import train_job_name
@@ -26,11 +27,14 @@ from sync_hooks.execution.blame import (
     log_read,
     worker_hosts,
 )
-from sync_hooks.execution.gone import Known, gone_nodes, node_reads, nodes_now, taken_along
+from sync_hooks.execution.gone import Known, gone_nodes, may_have_taken, node_reads, nodes_now, taken_along
+from sync_hooks.execution.incomplete import lacking
 from sync_hooks.execution.job_answer import answer, group_nodes
 from sync_hooks.execution.job_health import HARDWARE_FAILURE, NODE_FAILED, failed_nodes, hardware_failed
-from sync_hooks.execution.job_watch import note_places, places_of
-from sync_hooks.execution.phase import JOBSET_VERSION, is_launcher, jobset_uid, own_pods
+from sync_hooks.execution.job_places import MOST_PLACES, note_places, places_of
+from sync_hooks.execution.mpirun import named_by_mpirun
+from sync_hooks.execution.phase import JOBSET_VERSION, is_launcher, is_live, jobset_uid, own_pods
+from sync_hooks.execution.planned import planned
 from sync_hooks.execution.waiting import wait_within
 
 GIVE_UP_SECONDS = 300  # for pods and nodes of a failed workload: without them its whole group is blamed
@@ -56,6 +60,11 @@ class Evidence:
     def patience(self) -> float:
         """Seconds in which the missing part may still be read."""
         return GIVE_UP_SECONDS if self.unknown else LOG_GIVE_UP_SECONDS
+
+    @property
+    def is_blind(self) -> bool:
+        """Nobody could see any pod."""
+        return bool(self.unknown) and not self.pods
 
     @property
     def failed(self) -> tuple[Failure, ...]:
@@ -136,13 +145,31 @@ def ran_on(request: Request, status: JobStatus) -> list[str]:
 def find_out(request: Request, spec: JobSpec, status: JobStatus, evidence: Evidence) -> Finding:
     """Judge who failed the current attempt."""
     broken = tuple(status.failed_nodes or ()) or _broken(spec, evidence.nodes)
-    named = broken or taken_along(gone_nodes(spec, evidence.nodes), evidence.pods)
-    nodes = ran_on(request, status)
-    name = train_job_name(request.parent.metadata.name, status.attempt or 0)
+    gone = gone_nodes(spec, evidence.nodes)
+    taken = () if evidence.is_blind else taken_along(gone, evidence.pods)
+    unsure = gone if evidence.is_blind else may_have_taken(gone, evidence.pods)
+    found = _by_name(broken or taken) or _doubted(_blame(request, spec, status, evidence), unsure)
+    return Finding(broken, found, failure_log(evidence.telling, evidence.log))
+
+
+def _blame(request: Request, spec: JobSpec, status: JobStatus, evidence: Evidence) -> Blame:
+    """Judge by the pods, the launcher's log, and what was waited for until the end."""
+    name, workers = train_job_name(request.parent.metadata.name, status.attempt or 0), planned(spec).nodes or 0
     known = dict(enumerate(note_places(spec, status, evidence.pods).nodes or ())) | places_of(evidence.pods)
     hosts = worker_hosts(name, {number: node for number, node in known.items() if node})
-    found = _by_name(named) or blame(evidence.failed, evidence.pods, nodes, evidence.launcher_tail, hosts)
-    return Finding(broken, found, failure_log(evidence.telling, evidence.log))
+    found = blame(
+        evidence.failed,
+        evidence.pods,
+        ran_on(request, status),
+        evidence.launcher_tail,
+        hosts,
+        workers=workers,
+        lacking=lacking(request, status),
+    )
+    if found.attribution == "Group" and workers > MOST_PLACES:
+        named = named_by_mpirun(worker_hosts(name, dict.fromkeys(range(workers), name)), evidence.launcher_tail)
+        return Blame("None", (), f"{named[name]}; nobody knows where it was, of {workers}") if named else found
+    return found
 
 
 def _judged(request: Request, status: JobStatus, finding: Finding, now: datetime) -> JobStatus:
@@ -156,6 +183,29 @@ def _judged(request: Request, status: JobStatus, finding: Finding, now: datetime
         "waiting": None,
     }
     return status.model_copy(update=update)
+
+
+def look_again(
+    spec: JobSpec, status: JobStatus, pods: Sequence[Pod], observed: Observed, now: datetime
+) -> JobStatus | Reads:
+    """Blame the node of a pod that does not go instead, where it is seen to have failed only by now.
+
+    Its peers notice in seconds, and fail; that a node is NotReady the cluster says after the better part of a minute.
+    """
+    failure = find(status.conditions or (), FAILED)
+    left = [pod for pod in pods if is_live(pod) and jobset_uid(pod) == (status.jobset_uid or jobset_uid(pod))]
+    names = sorted({pod.spec.node_name for pod in left if pod.spec.node_name})
+    if failure is None or failure.reason not in RAN_AND_FAILED or is_true(status.conditions or (), HARDWARE_FAILED):
+        return status
+    wanted = node_reads(names)
+    if any(read not in observed for read in wanted):
+        return Reads(wanted)
+    broken = _broken(spec, nodes_now(names, observed))
+    found = _by_name(broken)
+    if found is None:
+        return status
+    new = hardware_failed(status, broken, now)
+    return new.model_copy(update={"conditions": _explained(new, found), "attribution": found.attribution})
 
 
 def _broken(spec: JobSpec, nodes: Known) -> tuple[FailedNode, ...]:
@@ -173,6 +223,14 @@ def _by_name(nodes: tuple[FailedNode, ...]) -> Blame | None:
         return None
     text = "; ".join(f"node {node.name}: {node.message}" for node in nodes)
     return Blame("Node", nodes, text)
+
+
+def _doubted(found: Blame, gone: Sequence[FailedNode]) -> Blame:
+    """Blame nobody by what may have come of a node's leaving; the failure stays."""
+    if not gone or found.attribution == "None":
+        return found
+    text = "; ".join(f"node {node.name} was {node.message}" for node in gone)
+    return Blame("None", (), f"{found.message}; {text}: nobody knows what came first")
 
 
 def _explained(status: JobStatus, found: Blame) -> list[Condition]:

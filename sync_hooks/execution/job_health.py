@@ -38,10 +38,10 @@ def failed_nodes(expression: str, nodes: Iterable[Node | None]) -> tuple[str, ..
 
 
 def hardware_failed(status: JobStatus, broken: Sequence[FailedNode], now: datetime) -> JobStatus:
-    """Say that nodes failed under the workload, and which."""
+    """Say that nodes failed under the workload, and which: they are to blame, although they may come back."""
     text = f"nodes failed while the workload ran on them: {', '.join(node.name for node in broken)}"
     conditions = set_condition(status.conditions or (), HARDWARE_FAILED, "True", HARDWARE_FAILURE, text, now)
-    return status.model_copy(update={"conditions": list(conditions)})
+    return status.model_copy(update={"conditions": list(conditions), "failed_nodes": list(broken)})
 
 
 def facts(node: Node) -> Mapping[str, Any]:

@@ -24,6 +24,7 @@ from sync_hooks.api.trainer import TRAINER_VERSION, JsonObject
 from sync_hooks.execution.blame import CREATION_ERROR
 from sync_hooks.execution.job_answer import answer, ending, enter, fail, keep_trying
 from sync_hooks.execution.job_dependencies import blocking, missing_dependencies
+from sync_hooks.execution.ownership import standing
 from sync_hooks.execution.phase import JOBSET_VERSION, PENDING, is_live
 from sync_hooks.execution.unseen import GivenUp, look_for
 from sync_hooks.execution.waiting import CHILD_GIVE_UP_SECONDS, next_look, wait, wait_within
@@ -66,11 +67,11 @@ def _before(request: Request, attempt: int) -> tuple[ListPods, ...]:
 def _taken(request: Request, status: JobStatus, live: LiveObject, now: datetime) -> Result:
     """Wait for our own TrainJob to be visible, or for an earlier one to go; anything else is a collision."""
     name = live.metadata.name
-    ours = live.metadata.controller_uid() == request.parent.metadata.uid
-    if not ours and live.metadata.deletion_timestamp is None:
+    whose = standing(live, request.parent)
+    if whose == "foreign":
         text = f"TrainJob {name} exists already and belongs to somebody else"
         return fail(request, status, CREATION_ERROR, text, now)
-    if not ours:
+    if whose == "going":
         return _wait_for_room(request, status, name, now)
     waiting = wait(status.waiting, "TrainJobNotSeen", f"TrainJob {name} is being created", now, f"TrainJob/{name}")
     new = status.model_copy(update={"waiting": waiting, "workload_phase": PENDING})

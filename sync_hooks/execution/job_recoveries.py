@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from sync_hooks.api.observed import Pod
 from sync_hooks.api.trainer import LABEL_REPLICATED_JOB
+from sync_hooks.execution.starting import statuses
 from sync_hooks.measurements.pods import COMPLETION_INDEX, JOB_INDEX, restarts_of
 
 
@@ -21,7 +22,7 @@ def recoveries(pods: Sequence[Pod]) -> Iterator[str]:
         where = f"pod {pod.name} on node {pod.spec.node_name}"
         if pod.status.phase == "Failed" and _place(pod) in well:
             yield f"{where} failed, and another took its place"
-        for container in (*pod.status.init_container_statuses, *pod.status.container_statuses):
+        for container in statuses(pod):
             if container.restart_count:
                 yield f"container {container.name} of {where} was restarted {_times(container.restart_count)}"
 

@@ -1,7 +1,7 @@
 """After a Job's workload has ended: blame and failure log, measurements and thresholds, teardown, drained.
 
 Each step is bounded and each ends with a reason. The failed TrainJob goes only after its log has been read, and nothing
-of the Job is reported drained while a pod of it still lives.
+of the Job is reported drained while a pod of it still lives. Until then a node that is seen to be dead takes the blame.
 """
 
 from __future__ import annotations
@@ -28,17 +28,18 @@ from sync_hooks.api.trainer import TRAINER_VERSION
 from sync_hooks.execution.answers import first
 from sync_hooks.execution.job_answer import answer
 from sync_hooks.execution.job_attempts import restart_remarks
-from sync_hooks.execution.job_evidence import MOST_NODES, attribute, ran_on
+from sync_hooks.execution.job_evidence import MOST_NODES, attribute, look_again, ran_on
 from sync_hooks.execution.job_launch import measurements
 from sync_hooks.execution.job_recoveries import recoveries
 from sync_hooks.execution.phase import is_live, jobset_uid
 from sync_hooks.execution.settle import Measured, Validation, read_bandwidth, read_goodput, together, validate
 from sync_hooks.execution.unread import lists_ranks, with_unread_nodes
-from sync_hooks.execution.waiting import NOT_READ, next_look, next_look_for_told, wait_within
+from sync_hooks.execution.waiting import NOT_READ, next_look, next_look_for_told, wait_within, waited
 
 DEFAULT_MEASUREMENT_TIMEOUT_SECONDS = 300
 NEXT_STEP_SECONDS = 1
 MOST_RECOVERIES = 5  # remarked of a Job
+GRACE_SECONDS = 30  # that pods have to end: what takes longer may be on a dead node
 DRAIN_GIVE_UP_SECONDS = 300  # a pod on a dead node must not hold the run for ever
 
 
@@ -54,7 +55,7 @@ def settle(request: Request, spec: JobSpec, status: JobStatus, observed: Observe
         if not isinstance(measured, JobStatus):
             return measured
         status = _with_recoveries(request, measured, observed)
-    return _drain(request, status, observed, now)
+    return _drain(request, spec, status, observed, now)
 
 
 def _with_recoveries(request: Request, status: JobStatus, observed: Observed) -> JobStatus:
@@ -138,7 +139,7 @@ def _judge(request: Request, status: JobStatus, validation: Validation | None, n
     return new.model_copy(update={"attribution": attribution, "failed_nodes": blamed or None})
 
 
-def _drain(request: Request, status: JobStatus, observed: Observed, now: datetime) -> Answer:
+def _drain(request: Request, spec: JobSpec, status: JobStatus, observed: Observed, now: datetime) -> Answer:
     """Drop a failed TrainJob, and say when no pod of the group lives any more.
 
     It goes only once the API has the verdict: an answer deletes before it is written down. It has gone when a live read
@@ -161,6 +162,11 @@ def _drain(request: Request, status: JobStatus, observed: Observed, now: datetim
         f"; {NOT_READ}{found.reason}" if isinstance(found, Unreadable) else ""
     )
     waiting = wait_within(DRAIN_GIVE_UP_SECONDS, status.waiting, "Draining", text, now)
+    if failed and not isinstance(found, Unreadable) and waited(status.waiting, now) > GRACE_SECONDS:
+        judged = look_again(spec, status, found, observed, now)
+        if isinstance(judged, Reads):
+            return judged
+        status = judged
     if waiting is None:
         return answer(request, status.model_copy(update={"drained": True, "waiting": None}), dropped=dropped)
     new = status.model_copy(update={"waiting": waiting})

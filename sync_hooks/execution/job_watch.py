@@ -1,8 +1,9 @@
 """A workload under way: queued, starting or running, and what ends it from outside: its clock, a node, a stall.
 
-The clock starts when the pods have started and never stops for pods that vanish; queued, suspended and unschedulable
-time does not count. A stall counts only if the measurement has been reading. Of a stall and the end of the time what
-came first counts, whenever somebody looks.
+The clock starts when all pods are there and their containers have started, and never stops for pods that vanish;
+queued, suspended and unschedulable time does not count, nor does pulling an image. What never starts is given up. A
+stall counts only if the measurement has been reading. Of a stall and the end of the time what came first counts,
+whenever somebody looks.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from sync_hooks.api.duration import parse_duration
 from sync_hooks.api.job import JobSpec, JobStatus
 from sync_hooks.api.observed import Pod
 from sync_hooks.api.request import Request
-from sync_hooks.api.results import FailedNode
+from sync_hooks.api.results import FailedNode, Waiting
 from sync_hooks.api.sync import Answer, GetObject, ListNodes, Observed, Reads, Result, Unreadable
 from sync_hooks.api.time import parse_rfc3339, rfc3339, seconds_between
 from sync_hooks.execution.blame import STALLED, TIMED_OUT, ended_by_limit
@@ -25,12 +26,15 @@ from sync_hooks.execution.job_answer import answer, enter, fail, group_nodes, ke
 from sync_hooks.execution.job_dependencies import missing_dependencies
 from sync_hooks.execution.job_health import HARDWARE_FAILURE, NODE_FAILED, failed_nodes, hardware_failed
 from sync_hooks.execution.job_launch import measurements
+from sync_hooks.execution.job_places import note_places
 from sync_hooks.execution.job_restart import begin_restart, is_saved, may_restart
 from sync_hooks.execution.job_stall import find_stall
 from sync_hooks.execution.mpirun import has_limit
 from sync_hooks.execution.phase import (
     COMPLETION_PENDING,
     FAILED,
+    HELD_UP,
+    LAUNCHER_STARTING,
     PENDING,
     RUNNING,
     RUNS,
@@ -39,15 +43,25 @@ from sync_hooks.execution.phase import (
     UNSCHEDULABLE,
     Workload,
     is_going,
+    is_launcher,
     is_live,
-    is_worker,
-    jobset_uid,
+    placed_at,
     under_way,
-    worker_index,
 )
 from sync_hooks.execution.planned import planned
 from sync_hooks.execution.snapshot import pick
-from sync_hooks.execution.waiting import NOT_READ, READ_FAILING, next_look, wait, wait_within, waited
+from sync_hooks.execution.starting import has_run
+from sync_hooks.execution.unfailed import stuck
+from sync_hooks.execution.waiting import (
+    NOT_READ,
+    OVERDUE,
+    READ_FAILING,
+    is_overdue,
+    next_look,
+    wait,
+    wait_within,
+    waited,
+)
 
 DEFAULT_TIMEOUT_SECONDS = 24 * 3600
 POLL_SECONDS = 15  # at first: pods tell no hook that they start, only their TrainJob does, later
@@ -57,12 +71,13 @@ UNSCHEDULABLE_GRACE_SECONDS = 300  # schedulers need a while; before that it is 
 EARLY = {
     UNSCHEDULABLE: (UNSCHEDULABLE_GRACE_SECONDS, "the workload waits to be scheduled"),
     STARTING: (30, "the pods are being made and started"),  # each pod that starts would be one more status
+    LAUNCHER_STARTING: (30, "the pods are being made and started"),
 }
 """What is said of a wait before its details are news, and for how many seconds."""
+NOT_BEGUN = (STARTING, LAUNCHER_STARTING, HELD_UP)  # one wait, however its reason changes
 REPORT_GIVE_UP_SECONDS = 300  # from the end of the pods: controllers that start anew have told by then
 NOT_REPORTED = "CompletionNotReported"
 MOST_NAMED = 5  # nodes in a message
-MOST_PLACES = 1000  # workers of which a status has room for the nodes
 
 
 def hold_back(request: Request, spec: JobSpec, status: JobStatus, workload: Workload, now: datetime) -> Result:
@@ -72,15 +87,22 @@ def hold_back(request: Request, spec: JobSpec, status: JobStatus, workload: Work
 
 
 def _pending(
-    request: Request, spec: JobSpec, status: JobStatus, workload: Workload, now: datetime, *, begun: bool = False
+    request: Request,
+    spec: JobSpec,
+    status: JobStatus,
+    workload: Workload,
+    now: datetime,
+    *,
+    waiting: Waiting | None = None,
+    begun: bool = False,
 ) -> Result:
-    """Show what is waited for, in detail after a grace.
+    """Show what is waited for, in detail after a grace; ``waiting`` says since when where that is known.
 
     Objects that the pods need are made again where somebody deleted them: without its runtime no TrainJob starts.
     Measurements are made when the first pod has ``begun``: before they would only ask whether one has.
     """
-    waiting = wait(status.waiting, workload.reason, workload.message, now)
-    grace, general = EARLY.get(workload.reason, (0, ""))
+    waiting = waiting or wait(status.waiting, workload.reason, workload.message, now)
+    grace, general = EARLY.get(waiting.reason, (0, ""))
     message = general if waited(waiting, now) < grace else workload.message
     shown = waiting.model_copy(update={"message": message})
     new = status.model_copy(update={"workload_phase": PENDING, "waiting": shown})
@@ -99,8 +121,9 @@ def watch(
     now: datetime,
 ) -> Answer:
     """Follow a TrainJob that has neither ended nor is held back; ``pods`` are its own."""
-    workload = under_way(pods)
-    judged = _with_health(spec, note_places(spec, status, pods), pods, observed, now)
+    unmade = None if status.workload_start_time else _unmade(spec, pods)
+    workload = under_way(pods, unmade)
+    judged = _with_health(spec, note_places(spec, status, pods, complete=unmade is None), pods, observed, now)
     if isinstance(judged, Reads):
         return judged
     status = judged
@@ -109,12 +132,71 @@ def watch(
     if workload.reason == UNSCHEDULABLE:
         return _unschedulable(request, spec, status, workload, observed, now)
     if workload.phase == PENDING and status.workload_start_time is None:
-        return _pending(request, spec, status, workload, now, begun=any(pod.status.start_time for pod in pods))
+        return _not_begun(request, spec, status, workload, unmade, pods, now)
     unread = _unread_nodes(observed) if spec.node_health_monitor is not None else ""
     if unread and workload.reason == RUNS:
         text = f"{workload.message}, and their nodes are not watched: {unread}"
         workload = replace(workload, reason=READ_FAILING, message=text)
     return _running(request, spec, status, workload, now)
+
+
+def _unmade(spec: JobSpec, pods: tuple[Pod, ...]) -> Workload | None:
+    """Say which pods are not there, None where none is missing or nobody knows how many there should be.
+
+    A launcher may be one of the nodes, and mostly follows when the workers are ready; without it nothing runs, and
+    where one has run they were there.
+    """
+    plan, made = planned(spec), sum(not is_going(pod) for pod in pods)
+    if any(is_launcher(pod) and has_run(pod) for pod in pods):
+        return None
+    if plan.nodes and made < plan.nodes:
+        text = f"{made} of {plan.nodes} pods exist: others were not made, or quota or PodSecurity refuse them"
+        return Workload(PENDING, STARTING, text)
+    if plan.mpi and not any(map(is_launcher, pods)):
+        text = "the launcher does not exist yet: it is made when all workers are ready"
+        return Workload(PENDING, LAUNCHER_STARTING, text)
+    return None
+
+
+def _not_begun(
+    request: Request,
+    spec: JobSpec,
+    status: JobStatus,
+    workload: Workload,
+    unmade: Workload | None,
+    pods: tuple[Pod, ...],
+    now: datetime,
+) -> Result:
+    """Wait for the pods as long as a workload may run, for pods that nobody makes a day at least: quota is a queue too.
+
+    Who waits for the scheduler is queued. No node is to blame for a pod that is not there, nor where none has started
+    or become ready; the launcher is there once all workers are.
+    """
+    lacks_pods = unmade is not None and unmade.reason != LAUNCHER_STARTING
+    limit = max(_limit(spec), DEFAULT_TIMEOUT_SECONDS) if lacks_pods else _limit(spec)
+    old, begun = _same_wait(status.waiting, workload.reason), any(pod.status.start_time for pod in pods)
+    began = wait(old, workload.reason, workload.message, now)
+    late = limit + _placed_later(began, pods)
+    placed = all(pod.spec.node_name for pod in pods)
+    waiting = wait_within(late, old, workload.reason, workload.message, now) if placed else began
+    if waiting is not None:
+        return _pending(request, spec, status, workload, now, waiting=waiting, begun=begun)
+    judged = workload.reason == HELD_UP or (not lacks_pods and stuck(pods))
+    over = _over(status, now).model_copy(update={} if judged else {"attribution": "None"})
+    return fail(request, over, TIMED_OUT, f"the workload did not start: {workload.message}", now)
+
+
+def _same_wait(old: Waiting | None, reason: str) -> Waiting | None:
+    """Go on with a wait for pods to begin under another reason: it is one, whatever each look finds."""
+    if old is None or old.reason.removesuffix(OVERDUE) not in NOT_BEGUN:
+        return old
+    return old.model_copy(update={"reason": f"{reason}{OVERDUE}" if is_overdue(old) else reason})
+
+
+def _placed_later(waiting: Waiting, pods: tuple[Pod, ...]) -> float:
+    """Seconds from the beginning of a wait until the last pod got its node: for so long it was queued."""
+    placed = parse_rfc3339(max(map(placed_at, pods), default=""))
+    return (seconds_between(waiting.since, placed) or 0.0) if placed else 0.0
 
 
 def watch_blind(request: Request, spec: JobSpec, status: JobStatus, problem: str, now: datetime) -> Result:
@@ -192,51 +274,13 @@ def _unschedulable(
     return fail(request, new, gone[0].reason, f"{text}: {workload.message}", now)
 
 
-def note_places(spec: JobSpec, status: JobStatus, pods: tuple[Pod, ...]) -> JobStatus:
-    """Write down whose the pods are, when they had all started, and the node of each worker: JobSet removes workers.
-
-    Pods that are all being deleted tell only whose they are: they may be from before a suspension.
-    """
-    if not pods:
-        return status
-    status = of_jobset(status, jobset_uid(pods[0]))
-    started = [pod.status.start_time for pod in pods if not is_going(pod)]
-    if not started:
-        return status
-    update: dict[str, object] = {}
-    if all(started):
-        update["workload_start_time"] = status.workload_start_time or max(map(str, started))
-    if places := _places(planned(spec).nodes, pods):
-        update["nodes"] = places
-    return status.model_copy(update=update)
-
-
-def of_jobset(status: JobStatus, uid: str) -> JobStatus:
-    """Note which JobSet is the TrainJob's; where the workers of an earlier one ran says nothing of its own."""
-    known = status.nodes if uid == (status.jobset_uid or uid) else None
-    return status.model_copy(update={"jobset_uid": uid, "nodes": known})
-
-
-def _places(workers: int | None, pods: Sequence[Pod]) -> list[str]:
-    """Return the node of each worker in their order, empty while one is not known; of one number the latest pod counts.
-
-    Nodes are blamed by the number of a worker, so that no gap may be closed.
-    """
-    latest = places_of(pods)
-    expected = range(workers or len(latest))
-    nodes = [latest.get(number, "") for number in expected]
-    return nodes if len(latest) == len(expected) <= MOST_PLACES and all(nodes) else []
-
-
-def places_of(pods: Sequence[Pod]) -> dict[int, str]:
-    """Return the nodes of the workers that there are by their numbers."""
-    ordered = sorted(filter(is_worker, pods), key=lambda pod: (pod.metadata.creation_timestamp or "", is_live(pod)))
-    return {worker_index(pod): pod.spec.node_name for pod in ordered}
-
-
 def _seconds_left(spec: JobSpec, started: str, now: datetime) -> float:
+    return _limit(spec) - (seconds_between(started, now) or 0.0)
+
+
+def _limit(spec: JobSpec) -> float:
     limit = parse_duration(spec.timeout) if spec.timeout else None
-    return (DEFAULT_TIMEOUT_SECONDS if limit is None else limit) - (seconds_between(started, now) or 0.0)
+    return DEFAULT_TIMEOUT_SECONDS if limit is None else limit
 
 
 def ran_out(spec: JobSpec, status: JobStatus, pods: tuple[Pod, ...]) -> bool:

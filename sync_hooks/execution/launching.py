@@ -71,7 +71,7 @@ def _refuse(request: Request, status: WorkflowStatus, groups: Collection[int], m
 def _first_wait(states: Sequence[GroupState]) -> Waiting | None:
     """Show what the first waiting Job waits for; the stamp is the Job's own."""
     for state in states:
-        waiting = state.job.status.waiting if state.job and not state.ended else None
-        if waiting:
-            return Waiting.model_validate({**waiting, "object": f"Job/{state.job.name if state.job else ''}"})
+        if state.job and state.job.status.waiting and not state.ended:
+            told = state.job.status.waiting
+            return Waiting(reason=told.reason, message=told.message, since=told.since, object=f"Job/{state.job.name}")
     return None

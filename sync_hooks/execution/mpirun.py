@@ -22,9 +22,10 @@ SENTENCE = re.compile(
 )
 
 
-# What mpirun says before any rank has run: of the run's own program and arguments, on whatever node it noticed.
+# What mpirun says before any rank has run: of the run's own program and arguments, on whatever node it noticed. Blanks
+# do not reach into the next line: of many empty ones each would be looked at from every one before it.
 NOT_LAUNCHED = re.compile(
-    r"^(?:\d{4}-\d\d-\d\dT\S+ )?\s*"
+    r"^(?:\d{4}-\d\d-\d\dT\S+ )?[^\S\n]*"
     r"(?P<sentence>\S*(?:mpirun|mpiexec|orterun|prterun) was unable to find the specified executable file"
     r"|\S*(?:mpirun|mpiexec|orterun|prterun) was unable to launch the specified application as it could not\b"
     r"|There are not enough slots available in the system to satisfy the \d+)",
@@ -33,7 +34,7 @@ NOT_LAUNCHED = re.compile(
 # How we start mpirun, be it in a script; see `runtimes.mpi`.
 LIMITED = re.compile(r"(?:^|\bexec )timeout \d+ ")
 
-EXECUTABLE = re.compile(r"^(?:\d{4}-\d\d-\d\dT\S+ )?\s*(?P<line>Executable:\s*\S.*)$", re.MULTILINE)
+EXECUTABLE = re.compile(r"^(?:\d{4}-\d\d-\d\dT\S+ )?[^\S\n]*(?P<line>Executable:[^\S\n]*\S.*)$", re.MULTILINE)
 
 
 def not_launched(tail: str) -> str | None:

@@ -1,7 +1,8 @@
 """The phase of a workload: from its TrainJob, the JobSet's owner and its pods.
 
 A terminal condition counts only where it is this TrainJob's own: Trainer finds JobSets by name and would copy the end
-of an earlier one. Queued and unschedulable workloads are Pending: no clock runs for them.
+of an earlier one. One that seems older than the TrainJob may be its own where clocks differ: its JobSet tells. What is
+queued, cannot be scheduled or has not started is Pending: no clock runs for it.
 """
 
 from __future__ import annotations
@@ -9,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from sync_hooks.api.observed import Condition, LiveObject, Pod
-from sync_hooks.api.request import TrainJobChild
+from sync_hooks.api.request import TrainJobChild, TrainJobStatus
 from sync_hooks.api.time import parse_rfc3339
 from sync_hooks.api.trainer import LABEL_REPLICATED_JOB, LAUNCHER, WORKER
+from sync_hooks.execution.starting import has_run, main_status, statuses
 from sync_hooks.measurements.pods import COMPLETION_INDEX, JOBSET_UID
 
 PENDING = "Pending"
@@ -21,10 +25,14 @@ SUCCEEDED = "Succeeded"
 FAILED = "Failed"
 
 JOBSET_VERSION = "jobset.x-k8s.io/v1alpha2"
+JOBSET_ENDS = {"Failed": "Failed", "Complete": "Completed"}
+"""The terminal conditions of a TrainJob, and the JobSet's that they are copied from."""
 STARTING = "WorkloadStarting"
+LAUNCHER_STARTING = "LauncherStarting"  # every worker runs
 SUSPENDED = "WorkloadSuspended"
 UNSCHEDULABLE = "WorkloadUnschedulable"
 RUNS = "WorkloadRunning"
+HELD_UP = "WorkloadHeldUp"
 COMPLETION_PENDING = "CompletionPending"  # the pods have succeeded; JobSet and Trainer have not told so
 
 
@@ -42,13 +50,29 @@ class Workload:
 def terminal_condition(train_job: TrainJobChild) -> Condition | None:
     """Return Failed or Complete where it is True and not older than the TrainJob itself."""
     created = parse_rfc3339(train_job.metadata.creation_timestamp or "")
-    for type_ in ("Failed", "Complete"):
-        for condition in train_job.status.conditions:
-            if condition.type == type_ and condition.status == "True":
-                moment = parse_rfc3339(condition.last_transition_time or "")
-                if created is None or moment is None or moment >= created:
-                    return condition
+    for condition in _terminal(train_job):
+        moment = parse_rfc3339(condition.last_transition_time or "")
+        if created is None or moment is None or moment >= created:
+            return condition
     return None
+
+
+def doubtful_condition(train_job: TrainJobChild) -> Condition | None:
+    """Return Failed or Complete where it is True and seems older than the TrainJob: a clock may be behind."""
+    return next(iter(_terminal(train_job)), None) if terminal_condition(train_job) is None else None
+
+
+def _terminal(train_job: TrainJobChild) -> list[Condition]:
+    """Return the terminal conditions that are True, Failed first."""
+    told = {item.type: item for item in train_job.status.conditions if item.status == "True"}
+    return [told[type_] for type_ in JOBSET_ENDS if type_ in told]
+
+
+def confirms(jobset: LiveObject, train_job: TrainJobChild, condition: Condition) -> bool:
+    """Tell whether a JobSet is the TrainJob's own and has itself ended as the condition says, whatever its time."""
+    told = msgspec.convert(jobset.status or {}, TrainJobStatus).conditions
+    ends = {item.type for item in told if item.status == "True"}
+    return belongs(jobset, train_job) and JOBSET_ENDS[condition.type] in ends
 
 
 def belongs(jobset: LiveObject | None, train_job: TrainJobChild) -> bool:
@@ -68,8 +92,11 @@ def suspended(train_job: TrainJobChild) -> Workload:
     return Workload(PENDING, SUSPENDED, f"the TrainJob is suspended: {texts[0] if texts else 'queued'}")
 
 
-def under_way(pods: Sequence[Pod]) -> Workload:
-    """Return the phase of a TrainJob that has neither ended nor is held back, from its own pods."""
+def under_way(pods: Sequence[Pod], unmade: Workload | None = None) -> Workload:
+    """Return the phase of a TrainJob that has neither ended nor is held back, from its own pods.
+
+    ``unmade`` says which pods are not there although the workload has not begun, None where none is missing.
+    """
     if not pods:
         return Workload(PENDING, STARTING, "no pod exists yet: none was made, or quota or PodSecurity refuse them")
     if all(map(is_going, pods)):
@@ -77,20 +104,51 @@ def under_way(pods: Sequence[Pod]) -> Workload:
     blocked = [text for text in map(unschedulable, pods) if text]
     if blocked:
         return Workload(PENDING, UNSCHEDULABLE, blocked[0])
-    late = [pod for pod in pods if not pod.status.start_time]
-    if late:
-        text = f"{len(late)} of {len(pods)} pods are not started, {late[0].name} first"
-        return Workload(PENDING, STARTING, text)
     held = [text for text in map(held_up, pods) if text]
-    started = max(pod.status.start_time or "" for pod in pods)
+    late = [pod for pod in pods if started_at(pod) is None]
+    if late:
+        text = f"{len(late)} of {len(pods)} pods are not started, {late[0].name} first{_creating(late[0])}"
+        return Workload(PENDING, HELD_UP, held[0]) if held else Workload(PENDING, STARTING, text)
+    return unmade or _started(pods, held)
+
+
+def _started(pods: Sequence[Pod], held: Sequence[str]) -> Workload:
+    started = max(started_at(pod) or "" for pod in pods)
     if held:
-        return Workload(RUNNING, "WorkloadHeldUp", held[0], started)
+        return Workload(RUNNING, HELD_UP, held[0], started)
     told = [pod for pod in pods if is_launcher(pod)] or pods
     if all(pod.status.phase == "Succeeded" for pod in told):
         who = f"pod {told[0].name}" if len(told) == 1 else f"all {len(told)} pods"
         text = f"{who} ran to the end, and the TrainJob does not say so yet"
         return Workload(RUNNING, COMPLETION_PENDING, text, started, max(map(_finished_at, told)) or None)
     return Workload(RUNNING, RUNS, f"{len(pods)} pods run", started)
+
+
+def started_at(pod: Pod) -> str | None:
+    """Return when a pod's workload was started (RFC 3339), None where it was not: its image may still be pulled.
+
+    Never before the pod was made: a node's clock may be hours behind.
+    """
+    if not pod.status.start_time or (pod.status.phase == "Pending" and not has_run(pod)):
+        return None
+    state = main_status(pod).state
+    began = state.running or state.terminated
+    told = (began.started_at if began else None) or pod.status.start_time
+    return max(told, pod.metadata.creation_timestamp or "")
+
+
+def placed_at(pod: Pod) -> str:
+    """Return when a pod got its node (RFC 3339), by the scheduler's clock; by the node's where nothing else tells."""
+    placed = [item.last_transition_time for item in pod.status.conditions if item.type == "PodScheduled"]
+    return next(filter(None, placed), None) or pod.status.start_time or ""
+
+
+def _creating(pod: Pod) -> str:
+    """Return what a pod waits for, as the end of a sentence."""
+    if not pod.spec.node_name:
+        return ": it has no node yet"
+    waiting = (item.state.waiting for item in statuses(pod))
+    return next((f": {state.reason}" for state in waiting if state is not None and state.reason), "")
 
 
 def _finished_at(pod: Pod) -> str:
@@ -149,8 +207,10 @@ def unschedulable(pod: Pod) -> str | None:
 
 
 def held_up(pod: Pod) -> str | None:
-    """Return why a container of a placed pod does not start, None where that is ordinary."""
-    for status in (*pod.status.init_container_statuses, *pod.status.container_statuses):
+    """Return why a container of a placed pod does not start, None where that is ordinary, or its workload runs."""
+    if has_run(pod):
+        return None
+    for status in statuses(pod):
         waiting = status.state.waiting
         if waiting and waiting.reason not in ("", "PodInitializing", "ContainerCreating"):
             return f"pod {pod.name}, container {status.name}: {waiting.reason} {waiting.message}".rstrip()

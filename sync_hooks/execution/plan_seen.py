@@ -14,16 +14,17 @@ from sync_hooks.planning.plan import PLAN_KEY, Plan, decode, sha256
 MOST_EXCLUDED = 50  # of the status; the plan has them all
 
 
-def read_plan(stored: ConfigMapChild) -> tuple[Plan | None, str]:
-    """Return the plan and its hash; no plan where it is not readable."""
-    return _read(stored.binary_data.get(PLAN_KEY, ""))
+def read_plan(stored: ConfigMapChild, noted: str = "") -> tuple[Plan | None, str]:
+    """Return the plan and its hash; no plan where it is not readable, or is not the one whose hash was ``noted``."""
+    return _read(stored.binary_data.get(PLAN_KEY, ""), noted)
 
 
 @lru_cache(maxsize=64)  # the same plan comes with every sync of the Workflow
-def _read(content: str) -> tuple[Plan | None, str]:
+def _read(content: str, noted: str) -> tuple[Plan | None, str]:
     try:
         packed = base64.b64decode(content)
-        return decode(packed), sha256(packed)
+        digest = sha256(packed)
+        return (decode(packed), digest) if noted in ("", digest) else (None, digest)
     except ValueError:
         return None, ""
 

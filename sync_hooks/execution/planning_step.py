@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from pydantic import ValidationError
-
 from sync_hooks.api.conditions import INVALID_SPEC
 from sync_hooks.api.names import plan_name
 from sync_hooks.api.observed import LiveObject, Node
 from sync_hooks.api.request import Request
 from sync_hooks.api.results import Coverage
-from sync_hooks.api.sync import GetObject, ListKinds, ListNodes, Observed, Reads, Result, Unreadable
+from sync_hooks.api.spec import UNKNOWN_FIELDS, read_spec
+from sync_hooks.api.sync import Busy, GetObject, ListKinds, ListNodes, Observed, Reads, Result, Unreadable
 from sync_hooks.api.workflow import WorkflowSpec, WorkflowStatus
 from sync_hooks.execution.children import identity, plan_config_map
+from sync_hooks.execution.ownership import standing
 from sync_hooks.execution.plan_seen import MOST_EXCLUDED, plan_facts
 from sync_hooks.execution.preflight import look_ahead, surroundings
 from sync_hooks.execution.unseen import GivenUp, look_for
@@ -47,10 +47,11 @@ def make_plan(request: Request, status: WorkflowStatus, observed: Observed, now:
 
 
 def _plan(request: Request, status: WorkflowStatus, observed: Observed, now: datetime) -> Reads | Result:
-    try:
-        spec = WorkflowSpec.model_validate(request.parent.spec)
-    except ValidationError as error:
-        return fail(request, status, INVALID_SPEC, _first_errors(error), now)
+    spec = read_spec(WorkflowSpec, request.parent.spec)
+    if isinstance(spec, Busy):
+        return _give_up(request, status, Unplannable(INVALID_SPEC, spec.reason, wait=True, waiting=UNKNOWN_FIELDS), now)
+    if isinstance(spec, str):
+        return fail(request, status, INVALID_SPEC, spec, now)
     nodes_read = ListNodes(max_age=0)
     if nodes_read not in observed:
         return Reads((nodes_read, *surroundings(request.parent.metadata)))
@@ -67,10 +68,6 @@ def _plan(request: Request, status: WorkflowStatus, observed: Observed, now: dat
     if isinstance(planned, Unplannable):
         return _give_up(request, status, planned, now)
     return _store(request, status, planned, observed, now)
-
-
-def _first_errors(error: ValidationError) -> str:
-    return "; ".join(f"spec.{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors()[:10])
 
 
 def _build(
@@ -105,12 +102,9 @@ def _store(request: Request, status: WorkflowStatus, plan: Plan, observed: Obser
 def _await_plan(
     request: Request, status: WorkflowStatus, config_map: LiveObject, observed: Observed, now: datetime
 ) -> Reads | Result:
-    """Wait where the plan is there and the cache does not show it yet; else the name belongs to somebody else."""
+    """Wait for the plan to be seen, or for that of an earlier Workflow to go; else the name is somebody else's."""
     name = config_map.metadata.name
-    if (
-        config_map.metadata.controller_uid() != request.parent.metadata.uid
-        and not config_map.metadata.deletion_timestamp
-    ):
+    if standing(config_map, request.parent) == "foreign":
         text = f"ConfigMap {name} exists already and belongs to somebody else: delete it or choose another name"
         return fail(request, status, "PlanNameCollision", text, now)
     known = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}

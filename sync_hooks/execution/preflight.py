@@ -47,15 +47,15 @@ def look_ahead(plan: Plan, own: Metadata, observed: Observed) -> Plan | Unplanna
         return Reads(first)
     found, quotas, runs = (observed[read] for read in first)
     others = [run for run in _listed(runs) if run.metadata.uid != own.uid and _is_live(run)][:MOST_RUNS]
-    plans = {f"{run.metadata.namespace}/{run.metadata.name}": _plan_read(run) for run in others}
-    then: tuple[Read, ...] = (*profile_reads(plan), *plans.values())
+    plans = [_plan_read(run) for run in others]
+    then: tuple[Read, ...] = (*profile_reads(plan), *plans)
     if any(read not in observed for read in then):
         return Reads(then)
     refused = _pod_security(plan, found) if isinstance(found, LiveObject) else None
     refused = refused or _too_small(plan, _listed(quotas)) or check_profiles(plan, observed)
     if refused is not None:
         return refused
-    held = {name: observed[read] for name, read in plans.items()}
+    held = [(run, observed[read]) for run, read in zip(others, plans, strict=True)]
     warnings = (*_tight(plan, _listed(quotas)), *_held(plan, held))
     return msgspec.structs.replace(plan, warnings=(*plan.warnings, *warnings)) if warnings else plan
 
@@ -153,16 +153,18 @@ def _without_value(plan: Plan, quotas: Iterable[LiveObject]) -> list[str]:
 # Other runs
 
 
-def _held(plan: Plan, others: Mapping[str, LiveObject | Unreadable | None]) -> list[str]:
-    """Name the nodes that other runs under way were planned for."""
+def _held(plan: Plan, others: Iterable[tuple[LiveObject, LiveObject | Unreadable | None]]) -> list[str]:
+    """Name the nodes that other runs under way were planned for, by the very plans that they follow."""
     wanted = {node for group in plan.groups for node in group.nodes}
     warnings = []
-    for run, stored in sorted(others.items()):
-        if not isinstance(stored, LiveObject):
+    for run, stored in others:
+        reference = read_status(WorkflowStatus, run.status).plan
+        if not isinstance(stored, LiveObject) or reference is None:
             continue
-        known, _ = read_plan(ConfigMapChild(binary_data=stored.binary_data))
+        known, _ = read_plan(ConfigMapChild(binary_data=stored.binary_data), reference.sha256)
         shared = sorted(wanted & {node for group in known.groups for node in group.nodes}) if known else []
         if shared:
-            text = f"{len(shared)} of {len(wanted)} nodes are used by run {run}, which is under way"
+            name = f"{run.metadata.namespace}/{run.metadata.name}"
+            text = f"{len(shared)} of {len(wanted)} nodes are used by run {name}, which is under way"
             warnings.append(f"{text}: groups wait for them ({name_some(tuple(shared))})")
     return warnings

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from sync_hooks.api.conditions import FAILED, HARDWARE_FAILED, VALIDATION_FAILED
+from sync_hooks.api.conditions import FAILED, HARDWARE_FAILED, VALIDATION_FAILED, find
 from sync_hooks.api.request import FailedNodeFacts, JobChild
 from sync_hooks.execution.groups import LAUNCHING_STOPPED, GroupState
 from sync_hooks.report.iteration import GroupResult, IterationResult
@@ -20,7 +20,16 @@ def result_of(iteration: int, states: Sequence[GroupState]) -> IterationResult:
 
 def _group_result(state: GroupState) -> GroupResult:
     last, earlier = _last_try(state), _blamed_before(state)
-    return msgspec.structs.replace(last, earlier=earlier) if earlier else last
+    if earlier:
+        return msgspec.structs.replace(last, earlier=earlier)
+    return _not_tried_again(last, state.earlier[-1]) if last.failure_reason in GONE and state.earlier else last
+
+
+def _not_tried_again(last: GroupResult, before: JobChild) -> GroupResult:
+    """Keep the failure of a try that blamed nobody, where the nodes went before another one could show anything."""
+    cause = find(before.status.conditions, FAILED)
+    text, reason = (cause.message or cause.reason, cause.reason) if cause else ("failed", FAILED)
+    return msgspec.structs.replace(last, failure=f"{text}; tried again: {last.failure}", failure_reason=reason)
 
 
 def _blamed_before(state: GroupState) -> tuple[FailedNodeFacts, ...]:
@@ -52,10 +61,10 @@ def _job_result(state: GroupState, job: JobChild) -> GroupResult:
     return GroupResult(
         group=state.number,
         retry=state.retry,
-        failure=cause.message if cause else "",
+        failure=(cause.message or cause.reason) if cause else "",
         failure_reason=(went(job) or cause.reason) if cause else "",
         hardware=hardware is not None,
-        validation=validation.message if validation else "",
+        validation=(validation.message or validation.reason) if validation else "",
         validation_reason=validation.reason if validation else "",
         attribution=job.status.attribution,
         failed_nodes=job.status.failed_nodes,

@@ -32,6 +32,6 @@ def show_progress(
     update: dict[str, Progress | Results | None] = {"progress": counted.model_copy(update={"since": rfc3339(now)})}
     ended = [state for state in states if state.ended and state.job is not None and state.job.status.figures]
     if ended or status.iterations:
-        finished = finished_results(request, iteration - 1) or ()
+        finished = finished_results(request, status.iterations or ()) or ()
         update["results"] = results_of(plan, (*finished, result_of(iteration, ended)))
     return status.model_copy(update=update)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 
-from sync_hooks.api.observed import Pod
+from sync_hooks.api.observed import ContainerStatus, Pod
+from sync_hooks.api.trainer import WORKER
 
 NOT_STARTED = ("StartError", "ContainerCannotRun")  # containerd's word with exit code 128, and Docker's
 
@@ -33,8 +34,26 @@ def lacks_program(message: str) -> bool:
     return bool(_NO_PROGRAM.search(message) or _CRUN_NO_PROGRAM.search(message))
 
 
+def statuses(pod: Pod) -> tuple[ContainerStatus, ...]:
+    """Return the status of every container of a pod, init containers and sidecars first."""
+    return (*pod.status.init_container_statuses, *pod.status.container_statuses)
+
+
+def main_container(pod: Pod) -> str:
+    """Return the container that runs the workload: Trainer's where there is one, else the first; never a sidecar."""
+    names = [container.name for container in pod.spec.containers] or [
+        item.name for item in pod.status.container_statuses
+    ]
+    return WORKER if WORKER in names else next(iter(names), "")
+
+
+def main_status(pod: Pod) -> ContainerStatus:
+    """Return the status of the container that runs the workload, an empty one where there is none yet."""
+    name = main_container(pod)
+    return next((item for item in pod.status.container_statuses if item.name == name), ContainerStatus())
+
+
 def has_run(pod: Pod) -> bool:
-    """Tell whether a container of a pod has been started, whatever became of it; init containers do not count."""
-    states = [status.state for status in pod.status.container_statuses]
-    ended = [state.terminated for state in states if state.terminated is not None]
-    return any(state.running for state in states) or any(end.reason not in NOT_STARTED for end in ended)
+    """Tell whether the workload of a pod was started, whatever became of it; no init container or sidecar counts."""
+    state = main_status(pod).state
+    return state.running is not None or (state.terminated is not None and state.terminated.reason not in NOT_STARTED)

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sync_hooks.api.observed import Pod
-from sync_hooks.execution.phase import held_up, is_launcher, is_live
-from sync_hooks.execution.starting import lacks_program
+from sync_hooks.api.time import parse_rfc3339, seconds_between
+from sync_hooks.execution.phase import held_up, is_going, is_launcher, is_live, placed_at
+from sync_hooks.execution.starting import has_run, lacks_program, statuses
 
+SLOW_SECONDS = 300  # most images are pulled by then
 NOT_THE_NODES = frozenset(
     {
         "ErrImagePull",
@@ -35,21 +37,64 @@ def refused(pods: Sequence[Pod]) -> str | None:
 
 
 def _is_refused(pod: Pod) -> bool:
-    statuses = (*pod.status.init_container_statuses, *pod.status.container_statuses)
-    waiting = [status.state.waiting for status in statuses if status.state.waiting is not None]
-    return any(state.reason in NOT_THE_NODES or lacks_program(state.message) for state in waiting)
+    waiting = [status.state.waiting for status in statuses(pod) if status.state.waiting is not None]
+    return not has_run(pod) and any(state.reason in NOT_THE_NODES or lacks_program(state.message) for state in waiting)
 
 
 def stuck(pods: Sequence[Pod]) -> dict[str, str]:
-    """Name the nodes of workers that never started; where none did it is the image's fault, or the run's own."""
+    """Name the nodes of workers that never started; where none did it is the image's fault, or the run's own.
+
+    The launcher is made once all workers are ready: without one, it is those that are not that it was waited for.
+    """
     workers = [pod for pod in pods if not is_launcher(pod) and pod.spec.node_name]
-    texts = {pod.spec.node_name: text for pod in workers if (text := held_up(pod) or _not_started(pod))}
+    alone = len(workers) == len(pods)
+    texts = {pod.spec.node_name: text for pod in workers if (text := _why_stuck(pod, alone=alone))}
     return texts if len(texts) < len({pod.spec.node_name for pod in workers}) else {}
+
+
+def _why_stuck(pod: Pod, *, alone: bool) -> str | None:
+    return held_up(pod) or _not_started(pod) or (_not_ready(pod) if alone else None)
 
 
 def _not_started(pod: Pod) -> str | None:
     waiting = is_live(pod) and pod.status.phase == "Pending"
     return f"pod {pod.name} on node {pod.spec.node_name} has not started" if waiting else None
+
+
+def _not_ready(pod: Pod) -> str | None:
+    ready = [item.status for item in pod.status.conditions if item.type == "Ready"]
+    waits = is_live(pod) and not is_going(pod) and "False" in ready
+    return f"pod {pod.name} on node {pod.spec.node_name} is not ready" if waits else None
+
+
+def unstarted(pods: Sequence[Pod]) -> str | None:
+    """Say which worker has not started while another one failed, None where all have that are left."""
+    return next(
+        (held_up(pod) or f"pod {pod.name} has not started" for pod in pods if not is_launcher(pod) and _waits(pod)),
+        None,
+    )
+
+
+def waited_for(pods: Sequence[Pod], failed_at: str) -> dict[str, str]:
+    """Name the nodes of workers that could not be started, or not in minutes, until a peer failed (RFC 3339).
+
+    Who pulls an image for the first time needs such minutes.
+    """
+    late = [pod for pod in pods if _waits(pod) and (held_up(pod) or _is_slow(pod, failed_at))]
+    return {
+        pod.spec.node_name: held_up(pod) or _not_started(pod) or ""
+        for pod in late
+        if pod.spec.node_name and not is_launcher(pod)
+    }
+
+
+def _waits(pod: Pod) -> bool:
+    return is_live(pod) and (pod.status.phase == "Pending" or held_up(pod) is not None)
+
+
+def _is_slow(pod: Pod, failed_at: str) -> bool:
+    end = parse_rfc3339(failed_at)
+    return end is not None and (seconds_between(placed_at(pod), end) or 0.0) >= SLOW_SECONDS
 
 
 def at_the_end(pods: Sequence[Pod]) -> str:

@@ -15,6 +15,7 @@ from sync_hooks.api.observed import LiveObject
 from sync_hooks.api.request import Request
 from sync_hooks.api.results import Waiting
 from sync_hooks.api.sync import GetObject, ListSyncErrors, Observed, Reads, Unreadable
+from sync_hooks.execution.ownership import standing, what_goes
 from sync_hooks.execution.waiting import (
     CHILD_GIVE_UP_SECONDS,
     CHILD_LIVE_READ_SECONDS,
@@ -49,26 +50,17 @@ def look_for(
     if live not in observed or errors not in observed:
         return Reads((live, errors))
     found = observed[live]
-    if _is_foreign(found, metadata.uid):
+    whose = standing(found, request.parent) if isinstance(found, LiveObject) else None
+    if whose == "foreign":
         text = (
             f"{kind} {name} exists already and belongs to somebody else: delete it or choose another name for the run"
         )
         return GivenUp(f"{kind}NameCollision", text)
-    text = _problem(kind, name, found, observed[errors])
-    if waiting is None and (found is None or _is_going(found)):
+    text = what_goes(found) if whose == "going" else _problem(kind, name, found, observed[errors])
+    if waiting is None and (found is None or whose == "going"):
         return GivenUp(f"{kind}CreationError", text)
     waiting = waiting or wait(None, f"{reason}{OVERDUE}", text, now, object_)  # it is there, or nobody knows
     return waiting.model_copy(update={"message": text})
-
-
-def _is_foreign(found: LiveObject | Unreadable | None, uid: str) -> bool:
-    if found is None or isinstance(found, Unreadable) or _is_going(found):
-        return False
-    return found.metadata.controller_uid() != uid
-
-
-def _is_going(found: LiveObject | Unreadable) -> bool:
-    return isinstance(found, LiveObject) and found.metadata.deletion_timestamp is not None
 
 
 def _problem(kind: str, name: str, found: LiveObject | Unreadable | None, errors: tuple[str, ...] | Unreadable) -> str:
@@ -76,9 +68,6 @@ def _problem(kind: str, name: str, found: LiveObject | Unreadable | None, errors
         return f"{kind} {name} cannot be created: {_error_text(errors)}"
     if isinstance(found, Unreadable):
         return f"{kind} {name} is not seen and cannot be read: {found.reason}"
-    if _is_going(found):
-        held = ", ".join(found.metadata.finalizers) or "nothing named"
-        return f"an earlier {kind} {name} is being deleted, held by {held}"
     return f"{kind} {name} is there and not seen yet"
 
 

@@ -26,6 +26,8 @@ from sync_hooks.measurements.sampling import LONGEST_INTERVAL_SECONDS
 from sync_hooks.measurements.stamp import moment_of
 from sync_hooks.measurements.training import read_lines, saw_lines
 
+_ONE_OF = 100  # lines; an average is not far off without so few
+
 LIFECYCLE, STEPS = 0, 1
 Places = tuple[int, ...]
 """What a log tells of: starts and saves (`LIFECYCLE`), training steps (`STEPS`), or both."""
@@ -209,6 +211,7 @@ def doubts(attempts: Attempts) -> Iterator[str]:
         yield gaps_note(gaps)
     if late := max(item.late_sec or 0 for item in attempts.all):
         yield f"the log may lack its beginning: {late_note(late)}"
+    yield from (text for text, few in _partial(attempts) if not few)
 
 
 def notes(attempts: Attempts) -> Iterator[str]:
@@ -216,6 +219,18 @@ def notes(attempts: Attempts) -> Iterator[str]:
     if times := attempts.earlier.replaced:
         often = "once" if times == 1 else f"{times} times"
         yield f"the workload was suspended, or made anew, {often}: training before that does not count"
+    yield from (text for text, few in _partial(attempts) if few)
+
+
+def _partial(attempts: Attempts) -> Iterator[tuple[str, bool]]:
+    """Say which averages are not of all steps, each with whether only a few are missing."""
+    sums = [item.sums for item in attempts.all]
+    lines = sum(item.lines for item in sums)
+    counts = {"TFLOP/s": sum(item.tflops_lines for item in sums), "time": sum(item.timings for item in sums)}
+    for name, count in counts.items():
+        if 0 < count < lines:
+            text = f"{_lines(lines - count)} of {lines} with training steps show no {name} that can be read"
+            yield f"{text}: the average is of the others", (lines - count) * _ONE_OF <= lines
 
 
 def without_steps(attempts: Attempts, log_interval: int) -> str:

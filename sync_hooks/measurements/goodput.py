@@ -120,6 +120,7 @@ def _together(old: StepSums, run: GoodputRun) -> StepSums:
     gap_sec, gap_steps = steady_gap(run)
     new = run.sums
     return StepSums(
+        lines=old.lines + new.lines,
         timing_sec=total(old.timing_sec, new.timing_sec),
         timings=old.timings + new.timings,
         tflops=total(old.tflops, new.tflops),

@@ -7,25 +7,32 @@ other threads and processes, come between: behind a part on its line, or on line
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 
-from sync_hooks.measurements.rows import METRIC, Columns, adds_up, is_whole, row_of
+from sync_hooks.measurements.rows import METRIC, Columns, RowLine, adds_up, is_whole, metric_names, row_of
 from sync_hooks.measurements.stamp import text_start
 
+# A host begins where its word does: tried from everywhere in a long one, a line would take time by its square.
 _MESSAGE = re.compile(
-    rb"(?:\[[^\]\n]{1,40}\] )?(?P<host>[\w.-]+):\d+:\d+ (?:\[\d+\] )?(?:[^\n]{0,200}? )?NCCL (?:INFO|WARN|TRACE|CALL) "
+    rb"(?:\[[^\]\n]{1,40}\] )?(?<![\w.-])(?P<host>[\w.-]{1,300}):\d{1,10}:\d{1,10} (?:\[\d{1,10}\] )?"
+    rb"(?:[^\n]{0,200}? )?NCCL (?:INFO|WARN|TRACE|CALL) "
 )
-_GLUED = re.compile(rb"[-+]?\d+\.?\d*(?:[eE][-+]\d+)?(?=[A-Za-z])")
+_NCCL = b"NCCL "
+_GLUED = re.compile(rb"[-+]?\d+(?:\.\d*)?(?:[eE][-+]\d+)?(?=[A-Za-z])")
 _TAG = re.compile(rb"\[\d+,\d+\]<std(?:out|err)>:")  # mpirun --tag-output
 MOST_LINES_BETWEEN = 500  # behind more the rest of a row is taken for lost
 
 
-def mend(lines: bytes, rows: Sequence[tuple[int, Columns]]) -> bytes:
-    """Put torn rows together, each on one line. ``rows`` are the starts of the lines that hold the beginning of one."""
+def mend(lines: bytes, rows: Mapping[int, RowLine]) -> bytes:
+    """Put torn rows together, each on one line. ``rows`` are the lines that hold the beginning of one, by their start.
+
+    The lines are returned as they are where nothing was torn, or nothing fits.
+    """
     pieces: list[bytes] = []
     position = 0
-    for start, columns in rows:
-        mended = _mended(lines, start, columns) if start >= position else None
+    for start, line in rows.items():
+        good = line.whole and _NCCL not in line.text
+        mended = None if good or start < position else _mended(lines, start, line.columns)
         if mended is not None:
             row, end = mended
             pieces += [lines[position:start], row, b"\n"]
@@ -51,7 +58,7 @@ def _mended(lines: bytes, start: int, columns: Columns) -> tuple[bytes, int] | N
     if row is None or (is_whole(row, columns) and text == line):
         return None
     for following, following_end in _between(lines, end):
-        if is_whole(row, columns) or _ends_row(following):
+        if len(row.metrics) >= len(metric_names(columns)) or _ends_row(following):
             break
         part = _without_message(following)
         words = part.split()
@@ -84,7 +91,7 @@ def _ends_row(line: bytes) -> bool:
 
 def _without_message(line: bytes) -> bytes:
     """Cut a message off the end of a part of a row. A number glued to the host's name stays."""
-    message = _MESSAGE.search(line)
+    message = _MESSAGE.search(line) if _NCCL in line else None
     if message is None:
         return line
     glued = _GLUED.match(message.group("host"))

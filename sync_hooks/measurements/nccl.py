@@ -6,7 +6,7 @@ profile's pattern matches; take them in, in the order of the lines; look for the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 from sync_hooks.api.bandwidthmeasurement import BandwidthReading
@@ -16,10 +16,11 @@ from sync_hooks.measurements.network import read_networks
 from sync_hooks.measurements.page import readable
 from sync_hooks.measurements.pattern import Hit, Pattern, compile_pattern, either, hits, number_of
 from sync_hooks.measurements.profile import CompiledProfile
-from sync_hooks.measurements.rows import TYPES, Columns, columns_of
+from sync_hooks.measurements.rows import PRINTED_GBPS, TYPES, Columns, RowLine, columns_of, counts_wrong, row_line
 from sync_hooks.measurements.tally import LARGEST_BANDWIDTH, Wanted, may_count, take_row
 
 _NAME, _RANKS, _HEADER = 1, 2, 3  # how a program of nccl-tests announces its table, in this order
+_PRINTED_SHARE = 1e-4  # of a bandwidth: large ones are printed with five digits
 _MARKERS = (
     rf"(?P<row>\d+[ \t]+\d+[ \t]+(?:{TYPES})(?:[ \t]|$))"
     r"|#[ \t]*(?P<header>(?:size[ \t]+count|bytes[ \t]+N)[ \t]+type\b.*)"
@@ -31,6 +32,10 @@ _MARKERS = (
 )
 
 
+_NO_AVERAGE = {"bus_sum": None, "bus_count": None}
+"""What of a reading is forgotten when a table ends."""
+
+
 def consumable(reading: BandwidthReading, lines: bytes, *, last: bool) -> int:
     """Return how many bytes of new lines can be read now: a torn row at their end waits for its rest.
 
@@ -38,10 +43,10 @@ def consumable(reading: BandwidthReading, lines: bytes, *, last: bool) -> int:
     """
     begin = 0 if last else _tail(lines)
     text = readable(lines[begin:])
-    rows = [] if last else _rows(_columns_before(reading, lines, begin), list(hits(_markers(), text)))
-    if not rows or not is_open(text, *rows[-1]):
+    rows = [] if last else list(_row_starts(_columns_before(reading, lines, begin), hits(_markers(), text)))
+    if not rows or not is_open(text, rows[-1][0].start, rows[-1][1]):
         return len(lines)
-    for _ in range(text.count(b"\n", 0, rows[-1][0])):  # making lines readable changes their length, not their number
+    for _ in range(text.count(b"\n", 0, rows[-1][0].start)):  # readable lines differ in length, not in number
         begin = lines.find(b"\n", begin) + 1
     return begin
 
@@ -68,22 +73,25 @@ def read_table(reading: BandwidthReading, lines: bytes, profile: CompiledProfile
     text = readable(lines)
     pattern = profile.patterns.get("bandwidth_result")
     marked, results = _found(text, pattern)
-    mended = mend(text, _rows(reading.columns or (), list(marked.values())))
+    rows = _rows(reading.columns or (), marked.values())
+    mended = mend(text, rows)
     if mended is not text:
         text = mended
         marked, results = _found(text, pattern)
+        rows = _rows(reading.columns or (), marked.values())
     listed: list[Hit] = []
     for start in sorted({*marked, *results}):
-        marker, result = marked.get(start), results.get(start)
-        if marker is not None and marker.text("rank") is not None:
+        marker, line = marked.get(start), rows.get(start)
+        if marker is not None and line is None and marker.text("rank") is not None:
             listed.append(marker)
             continue
-        reading, listed = _take_ranks(reading, listed, wanted), []
-        if marker is not None and marker.text("row") is None:
+        if listed:
+            reading, listed = _take_ranks(reading, listed, wanted), []
+        if marker is not None and line is None:
             reading = _take_marker(reading, marker, wanted)
         else:
-            line = (result or marked[start]).line()
-            reading = take_row(_filled(reading), line, result, wanted)
+            line = line or row_line(results[start].line(), reading.columns or ())
+            reading = take_row(_filled(reading), line, results.get(start), wanted)
     reading = _take_ranks(reading, listed, wanted)
     return read_networks(reading, text, profile.patterns.get("network_transport"))
 
@@ -97,7 +105,8 @@ def _found(text: bytes, pattern: Pattern | None) -> tuple[dict[int, Hit], dict[i
     lines = [(0, len(text))] if both is None else ((line.start, line.end + 1) for line in hits(both, text))
     for start, following in lines:
         for item, found in wanted:
-            found.update((hit.start, hit) for hit in hits(item, text, start, min(following, len(text))))
+            for hit in hits(item, text, start, min(following, len(text))):
+                found[hit.start] = hit
     return marked, results
 
 
@@ -109,16 +118,21 @@ def _markers() -> Pattern:
     return compiled
 
 
-def _rows(columns: Columns, markers: Sequence[Hit]) -> list[tuple[int, Columns]]:
-    """List the lines with the beginning of a row, each with the columns of its table."""
-    rows: list[tuple[int, Columns]] = []
+def _rows(columns: Columns, markers: Iterable[Hit]) -> dict[int, RowLine]:
+    """Read the lines with the beginning of a row, by where they begin."""
+    starts = _row_starts(columns, markers)
+    return {marker.start: row_line(marker.line(), columns) for marker, columns in starts}
+
+
+def _row_starts(columns: Columns, markers: Iterable[Hit]) -> Iterator[tuple[Hit, Columns]]:
+    """Find the lines with the beginning of a row, each with the columns of its table."""
     for marker in markers:
-        header = marker.text("header")
-        if header is not None:
+        if marker.text("row") is not None:
+            yield marker, columns
+        elif (header := marker.text("header")) is not None:
             columns = columns_of(header)
-        elif marker.text("row") is not None:
-            rows.append((marker.start, columns))
-    return rows
+        elif marker.text("name") is not None:
+            columns = ()
 
 
 def _take_marker(reading: BandwidthReading, marker: Hit, wanted: Wanted) -> BandwidthReading:
@@ -131,7 +145,7 @@ def _take_marker(reading: BandwidthReading, marker: Hit, wanted: Wanted) -> Band
     reading = _filled(reading)
     if marker.text("over") is not None:
         return reading.model_copy(update={"table": None, "table_counts": None, "open": None})
-    return _take_footer(reading, marker) if reading.table_counts else reading
+    return _take_footer(reading, marker) if reading.table_counts else reading.model_copy(update=_NO_AVERAGE)
 
 
 def _announced(reading: BandwidthReading, stage: int, wanted: Wanted) -> BandwidthReading:
@@ -150,7 +164,7 @@ def _new_table(reading: BandwidthReading, update: dict[str, object]) -> Bandwidt
     """Turn to another table; one that is still open never ends."""
     unended = (reading.unended or 0) + bool(reading.open)
     return reading.model_copy(
-        update={**update, "table_counts": None, "begun": True, "open": None, "unended": unended or None}
+        update={**_NO_AVERAGE, **update, "table_counts": None, "begun": True, "open": None, "unended": unended or None}
     )
 
 
@@ -167,6 +181,19 @@ def _take_footer(reading: BandwidthReading, marker: Hit) -> BandwidthReading:
     wrong, average = marker.integer("wrong"), number_of(marker.text("average"))
     if wrong is not None:
         return reading.model_copy(update={"out_of_bounds": (reading.out_of_bounds or 0) + wrong})
-    if average is not None and 0 <= average < LARGEST_BANDWIDTH:
-        return reading.model_copy(update={"printed_average": round(average, 6)})
-    return reading
+    if average is None or not 0 <= average < LARGEST_BANDWIDTH:
+        return reading
+    unended = (reading.unended or 0) + _lacks_rows(reading, average)
+    return reading.model_copy(update={**_NO_AVERAGE, "printed_average": round(average, 6), "unended": unended or None})
+
+
+def _lacks_rows(reading: BandwidthReading, average: float) -> bool:
+    """Tell whether the rows of a table do not make the average of its footer, which is that of both placements.
+
+    Rows that were torn beyond recognition show in nothing else; one that is not missed is as fast as the average.
+    Before wrong values were counted the footer's average was that of all threads, and the rows were those of one.
+    """
+    if not reading.bus_count or reading.unread or not counts_wrong(reading.columns or ()):
+        return False
+    difference = abs((reading.bus_sum or 0) / reading.bus_count - average)
+    return difference > PRINTED_GBPS + _PRINTED_SHARE * average

@@ -46,14 +46,15 @@ def fell_back(reading: BandwidthReading) -> bool | None:
 
 
 def _merged(old: list[str] | None, new: set[str]) -> list[str] | None:
-    return sorted({*(old or ()), *new})[:_MOST_NAMES] or None
+    """Keep so many names; that of the sockets, on which a verdict depends, before any other."""
+    return sorted({*(old or ()), *new}, key=lambda name: (name != SOCKET, name))[:_MOST_NAMES] or None
 
 
 def _captured(text: bytes, pattern: Pattern) -> set[str]:
     names: set[str] = set()
     for hit in hits(pattern, text):
         name = (hit.text("transport") or b"").decode(errors="replace").strip()[:_LONGEST_NAME]
-        if name and len(names) < _MOST_NAMES:
+        if name == SOCKET or (name and len(names) < _MOST_NAMES):
             names.add(name)
     return names
 
@@ -61,14 +62,16 @@ def _captured(text: bytes, pattern: Pattern) -> set[str]:
 def _names(text: bytes, before: bytes) -> set[str]:
     """Find the different words behind a phrase that may stand on every line, without visiting every line.
 
-    The phrase alone is sought first: where it is missing, as it mostly is, that takes half as long.
+    The phrase alone is sought first: where it is missing, as it mostly is, that takes half as long. Sockets are found
+    behind any number of other names, and with a message glued to theirs.
     """
     names: set[bytes] = set()
     position = text.find(before)
     while position >= 0 and len(names) < _MOST_NAMES and (match := _unknown(before, names).search(text, position)):
         names.add(match.group(1))
         position = match.end()
-    return {name.decode(errors="replace").strip() for name in names} - {""}
+    sockets = {SOCKET} if position >= 0 and before + SOCKET.encode() in text else set()
+    return {name.decode(errors="replace").strip() for name in names} - {""} | sockets
 
 
 def _unknown(before: bytes, names: set[bytes]) -> re.Pattern[bytes]:

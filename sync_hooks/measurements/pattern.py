@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from sync_hooks.measurements.stamp import LONGEST_STAMP, text_start
@@ -162,6 +162,7 @@ def _compile(expression: str) -> Any:
     return compiled if compiled.ok() else compiled.error().decode(errors="replace")
 
 
+@cache
 def _anywhere() -> Any:
     import re2
 

@@ -54,7 +54,7 @@ class _JobSetSpec(Facts, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A container's log. ``started_at`` is RFC 3339; ``restart`` numbers the JobSet's restarts.
+    """A container's log. Times are RFC 3339, by the clock of its node; ``restart`` numbers the JobSet's restarts.
 
     ``places`` are those of the wanted ends that this log stands for, counted from 0.
     """
@@ -63,6 +63,7 @@ class Source:
     container: str
     finished: bool
     started_at: str | None
+    ended_at: str | None
     restart: int
     places: tuple[int, ...] = ()
 
@@ -173,6 +174,7 @@ def _source(pod: Pod | None, container: str | None) -> Source | NotThere:
         container=name,
         finished=terminated is not None or pod.status.phase != "Running",
         started_at=terminated.started_at if terminated else running.started_at if running else None,
+        ended_at=terminated.finished_at if terminated else None,
         restart=restarts_of(pod),
     )
 

@@ -6,17 +6,22 @@ number of wrong values or N/A, and statistics of the iterations may stand betwee
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise, takewhile
+from typing import NamedTuple
 
 from sync_hooks.measurements.collective import TYPE_BYTES
 from sync_hooks.measurements.pattern import number_of
 
 Columns = Sequence[str]
 """What a table's header names behind the type, the reduction left out: root, time, algbw, busbw, #wrong, and so on."""
+
+Pairs = Sequence[tuple[float, float]]
+"""Algorithm and bus bandwidth of every placement, in GB/s."""
 
 TYPES = "|".join(sorted(TYPE_BYTES, key=len, reverse=True))
 METRIC = re.compile(rb"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?\Z|N/A\Z|-?(?:nan|inf)\Z")
@@ -31,13 +36,17 @@ _ERRORS = frozenset({"error", "res"})  # older versions print the largest deviat
 _WRONG = frozenset({"#wrong", *_ERRORS})
 _PLACEMENT = ("time", "algbw", "busbw", "#wrong")
 _USUAL = _PLACEMENT * 2
+_NOT_CHECKED = b"N/A"
 _TOLERANCE = 0.06  # times are printed with as few as two digits
-_PRINTED = 0.006  # GB/s; bandwidths are printed with two decimals
+PRINTED_GBPS = 0.006  # bandwidths are printed with two decimals
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row in its columns. ``metrics`` are the numbers behind the root as printed: time, algbw, busbw and so on."""
+    """A row in its columns. ``metrics`` are the numbers behind the root as printed: time, algbw, busbw and so on.
+
+    ``numbers`` are their values, nan for what was not checked.
+    """
 
     size: int
     count: int
@@ -45,6 +54,30 @@ class Row:
     reduction: str | None
     root: int | None
     metrics: tuple[bytes, ...]
+    numbers: tuple[float, ...]
+
+
+class RowLine(NamedTuple):
+    """A line with a row, or the beginning of one, in a table of these columns; ``row`` is None where none is found."""
+
+    text: bytes
+    columns: Columns
+    row: Row | None
+    whole: bool
+
+
+class _Places(NamedTuple):
+    """Where the numbers of a row stand: ``bandwidths`` are those of algbw, each before its busbw."""
+
+    names: tuple[str, ...]
+    bandwidths: tuple[int, ...]
+    wrong: tuple[int, ...]
+
+
+def row_line(text: bytes, columns: Columns) -> RowLine:
+    """Read a line in the columns of its table."""
+    row = row_of(text, columns)
+    return RowLine(text, columns, row, whole=row is not None and is_whole(row, columns))
 
 
 def row_of(line: bytes, columns: Columns) -> Row | None:
@@ -56,14 +89,11 @@ def row_of(line: bytes, columns: Columns) -> Row | None:
     reduction = words[0].decode() if words and _REDUCTION.match(words[0]) else None
     metrics = tuple(takewhile(METRIC.match, words[1:] if reduction else words))
     root = _root(metrics, columns)
-    return Row(
-        size=int(head.group(1)),
-        count=int(head.group(2)),
-        type=head.group(3).decode(),
-        reduction=reduction,
-        root=root,
-        metrics=metrics if root is None else metrics[1:],
-    )
+    if root is not None:
+        metrics = metrics[1:]
+    numbers = [math.nan if text == _NOT_CHECKED else float(text) for text in metrics]
+    size, count, type_ = head.groups()
+    return Row(int(size), int(count), type_.decode(), reduction, root, metrics, tuple(numbers))
 
 
 def columns_of(header: bytes) -> list[str]:
@@ -90,12 +120,14 @@ def _is_whole_header(metrics: Sequence[str]) -> bool:
 
 def metric_names(columns: Columns) -> tuple[str, ...]:
     """Name the numbers of a row, the usual ones where no header was seen."""
-    return _metric_names(tuple(columns))
+    return _places(tuple(columns)).names
 
 
-@lru_cache(maxsize=64)  # asked for four times a row, and a table has one header
-def _metric_names(columns: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name for name in columns if name not in _NO_METRICS) or _USUAL
+@lru_cache(maxsize=64)  # asked for with every row, and a table has one header
+def _places(columns: tuple[str, ...]) -> _Places:
+    names = tuple(name for name in columns if name not in _NO_METRICS) or _USUAL
+    bandwidths = (at for at in range(len(names)) if names[at : at + 2] == ("algbw", "busbw"))
+    return _Places(names, tuple(bandwidths), tuple(at for at, name in enumerate(names) if name in _WRONG))
 
 
 def is_whole(row: Row, columns: Columns) -> bool:
@@ -113,24 +145,33 @@ def adds_up(row: Row, columns: Columns) -> bool:
 
     The bandwidth is the size by the time, and bus and algorithm bandwidth have the same relation in both placements.
     """
-    numbers = [number_of(text) or 0 for text in row.metrics]
-    names = metric_names(columns)[: len(numbers)]
-    pairs = [numbers[at : at + 2] for at in range(len(names)) if names[at : at + 2] == ("algbw", "busbw")]
-    expected = row.size / numbers[0] / 1e3 if pairs and numbers[0] > 0 else -1  # bytes a microsecond are MB/s
-    if not pairs or not _is_close(pairs[0][0], expected, _PRINTED):
+    pairs, time = bandwidths(row, columns), row.numbers[0] if row.numbers else 0
+    expected = row.size / time / 1e3 if pairs and time > 0 else -1  # bytes a microsecond are MB/s
+    if not pairs or not _is_close(pairs[0][0], expected, PRINTED_GBPS):
         return False
     (alg, bus), (other_alg, other_bus) = pairs[0], pairs[-1]
-    return _is_close(alg * other_bus, bus * other_alg, _PRINTED * (alg + bus + other_alg + other_bus))
+    return _is_close(alg * other_bus, bus * other_alg, PRINTED_GBPS * (alg + bus + other_alg + other_bus))
 
 
 def _is_close(value: float, expected: float, slack: float) -> bool:
     return abs(value - expected) <= slack + _TOLERANCE * abs(expected)
 
 
+def bandwidths(row: Row, columns: Columns) -> Pairs:
+    """Return algorithm and bus bandwidth of every placement of a row."""
+    places, numbers = _places(tuple(columns)).bandwidths, row.numbers
+    return [(numbers[at], numbers[at + 1]) for at in places if at + 1 < len(numbers)]
+
+
+def counts_wrong(columns: Columns) -> bool:
+    """Tell whether a table counts wrong values, as nccl-tests do since 2022; before, it prints the largest error."""
+    return "#wrong" in columns
+
+
 def wrong_values(row: Row, columns: Columns) -> int | None:
     """Count the wrong values that a row reports, in place and out of place; None where it was not checked."""
-    named = zip(metric_names(columns), row.metrics, strict=False)
-    counts = [_wrong(name, text) for name, text in named if name in _WRONG]
+    names, _, places = _places(tuple(columns))
+    counts = [_wrong(names[at], row.metrics[at]) for at in places if at < len(row.metrics)]
     known = [count for count in counts if count is not None]
     return sum(known) if known else None
 
@@ -153,7 +194,7 @@ def wrong_in(line: bytes, columns: Columns) -> int:
 
 
 def _wrong(name: str, text: bytes) -> int | None:
-    if text == b"N/A":
+    if text == _NOT_CHECKED:
         return None
     value = number_of(text)
     if value is None:  # nan or inf: nothing that was computed right

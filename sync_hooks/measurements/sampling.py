@@ -7,16 +7,15 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
 from sync_hooks.api.conditions import COMPLETE, INVALID_SPEC, is_true
 from sync_hooks.api.duration import parse_duration
-from sync_hooks.api.errors import field_path
 from sync_hooks.api.logcursor import LogCursor
 from sync_hooks.api.model import GROUP, Duration
 from sync_hooks.api.names import ANNOTATION_ENDED
 from sync_hooks.api.observed import Log
 from sync_hooks.api.request import Request
+from sync_hooks.api.spec import told
 from sync_hooks.api.status import read_status
 from sync_hooks.api.sync import Answer, GetLogProfile, Observed, ReadLog, Reads, Unreadable
 from sync_hooks.api.time import parse_rfc3339
@@ -57,17 +56,13 @@ def read_spec(model: type[SpecT], raw: Any) -> SpecT | str:
     try:
         spec = model.model_validate(raw)
     except ValidationError as error:
-        return "; ".join(map(_problem, error.errors()[:_MOST_PROBLEMS]))
+        return told(error.errors(include_url=False), _MOST_PROBLEMS)
     ref, seconds = spec.job_ref, parse_duration(spec.sample_interval) if spec.sample_interval else 1
     if ref.kind != "Job" or ref.api_group != GROUP or not ref.name:
         return f"spec.jobRef: must name a Job of {GROUP}"
     if seconds is None or seconds <= 0:
         return f"spec.sampleInterval: {spec.sample_interval!r} is no duration above 0, for example 60s"
     return spec
-
-
-def _problem(error: ErrorDetails) -> str:
-    return f"{field_path(('spec', *error['loc']))}: {error['msg']}"
 
 
 def interval(text: Duration | None) -> float:

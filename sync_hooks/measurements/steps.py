@@ -26,6 +26,7 @@ class _Fold:
     base: int | None
     last: int | None
     highest: int
+    lines: int = 0
     timing: int = 0
     timings: int = 0
     tflops: int = 0
@@ -114,6 +115,7 @@ def _count(fold: _Fold, line: StepLine, profile: CompiledProfile) -> bool:
     if warmup:
         fold.warmup += (line.timing or 0) * steps
         return True
+    fold.lines += 1
     if line.timing:
         fold.timing, fold.timings, fold.steady = (
             fold.timing + line.timing,
@@ -173,6 +175,7 @@ def _state(
 
 def _sums(old: StepSums, fold: _Fold, stretch: _Stretch) -> StepSums:
     return StepSums(
+        lines=old.lines + fold.lines,
         timing_sec=total(old.timing_sec, fold.timing / _MICRO),
         timings=old.timings + fold.timings,
         tflops=total(old.tflops, fold.tflops / _MICRO),

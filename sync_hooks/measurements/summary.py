@@ -40,9 +40,12 @@ def rows_seen(reading: BandwidthReading | None) -> int:
 
 
 def wrong_count(reading: BandwidthReading) -> int | None:
-    """Return the wrong values of all rows, else what the footers say; None where nothing was checked."""
+    """Return the wrong values of all rows, else what the footers say; None where nothing was checked.
+
+    A row that could not be read is not believed against footers that know of no wrong values.
+    """
     counts = [item.wrong for item in reading.sizes or () if item.wrong is not None]
-    counted = sum(counts) + (reading.unread_wrong or 0)
+    counted = sum(counts) + (0 if reading.out_of_bounds == 0 else reading.unread_wrong or 0)
     if counted or reading.out_of_bounds:
         return counted or reading.out_of_bounds
     return 0 if counts else None  # a footer says 0 also where nothing was checked
@@ -89,6 +92,8 @@ def _notes(reading: BandwidthReading, wanted: Wanted) -> Iterator[str]:
         yield f"rows of several types are averaged: {', '.join(reading.data_types or ())}"
     elif text := _repeated(reading.sizes or ()):
         yield text
+    if reading.uneven:
+        yield f"{reading.uneven} rows show less than half, or more than twice, of what others of their size do"
     if text := count_note(reading.fewest_ranks or reading.ranks, wanted.ranks):
         yield text
     if text := factor_note(reading, wanted, wanted.ranks):

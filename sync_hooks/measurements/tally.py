@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from sync_hooks.api.bandwidthmeasurement import BandwidthReading, RankSpread, SizeSums
 from sync_hooks.measurements.clock import total
 from sync_hooks.measurements.collective import TYPE_BYTES, UNEVEN, Shape, collective, describe, fits, shape
-from sync_hooks.measurements.pattern import Hit, number_of
+from sync_hooks.measurements.pattern import Hit
 from sync_hooks.measurements.rows import (
-    Columns,
+    Pairs,
     Row,
+    RowLine,
+    bandwidths,
     is_one_placement,
-    is_whole,
-    metric_names,
-    row_of,
     wrong_in,
     wrong_values,
 )
@@ -27,6 +26,7 @@ from sync_hooks.measurements.rows import (
 LARGEST_BANDWIDTH = 1e6  # GB/s; more is a misread number
 MOST_SIZES = 1000  # kept in a status; a sweep by steps can have more
 
+_LEAST_COMPARED_GBPS = 1.0
 _MOST_NAMED = 20  # kinds and types of rows in a note
 _ANY = "?"
 
@@ -39,49 +39,60 @@ class Wanted:
     ranks: int | None = None
 
 
-def take_row(reading: BandwidthReading, line: bytes, result: Hit | None, wanted: Wanted) -> BandwidthReading:
+def take_row(reading: BandwidthReading, line: RowLine, result: Hit | None, wanted: Wanted) -> BandwidthReading:
     """Take a row in; ``result`` is the match of the profile's pattern, None where a row is not matched."""
-    columns = reading.columns or ()
-    row = row_of(line, columns)
+    row = line.row
     looks = shape(row.size, row.count, row.type, row.reduction, row.root) if row else None
     reading, counts = _choose(reading, looks, wanted)
-    if not counts:
+    if not counts and not (looks and looks.empty):
         return reading
+    pairs = bandwidths(row, line.columns) if row else []
+    if not counts:
+        return reading.model_copy(update=_of_average(reading, pairs))
     values = _values(result) if result else None
-    if values is None or (row is not None and not _is_sound(row, values, columns, wanted)):
+    if values is None or (row is not None and not _is_sound(line, row, values, pairs, wanted)):
         return _leave_unread(reading, line)
-    wrong = wrong_values(row, columns) if row else None
-    if row is not None and not reading.open:
-        reading = _open(reading)
-    reading = _add(reading, *values, wrong)
-    unchecked = (reading.unchecked or 0) + (row is not None and wrong is None)
+    wrong = wrong_values(row, line.columns) if row else None
+    update = {"table_counts": True, **_of_size(reading, *values, wrong)}
+    if row is not None:
+        update |= _of_table(reading, row, pairs)
+        update["unchecked"] = (reading.unchecked or 0) + (wrong is None) or None
+    return reading.model_copy(update=update)
+
+
+def _leave_unread(reading: BandwidthReading, line: RowLine) -> BandwidthReading:
+    """Count a row that gives no bandwidth; the wrong values that it reports are wrong all the same."""
+    wrong = (reading.unread_wrong or 0) + wrong_in(line.text, line.columns)
     return reading.model_copy(
-        update={
-            "table_counts": True,
-            "unchecked": unchecked or None,
-            "data_types": _with(reading.data_types, f"{row.type} {row.reduction or ''}".strip() if row else None),
-        }
+        update={"table_counts": True, "unread": (reading.unread or 0) + 1, "unread_wrong": wrong or None}
     )
 
 
-def _leave_unread(reading: BandwidthReading, line: bytes) -> BandwidthReading:
-    """Count a row that gives no bandwidth; the wrong values that it reports are wrong all the same."""
-    wrong = (reading.unread_wrong or 0) + wrong_in(line, reading.columns or ())
-    return reading.model_copy(update={"unread": (reading.unread or 0) + 1, "unread_wrong": wrong or None})
+def _of_table(reading: BandwidthReading, row: Row, pairs: Pairs) -> dict[str, object]:
+    """Return what a row that counts adds to its table."""
+    return {
+        **({} if reading.open else _opened(reading)),
+        **_of_average(reading, pairs),
+        "data_types": _with(reading.data_types, f"{row.type} {row.reduction or ''}".strip()),
+    }
 
 
-def _open(reading: BandwidthReading) -> BandwidthReading:
+def _of_average(reading: BandwidthReading, pairs: Pairs) -> dict[str, object]:
+    """Return what a row adds to the average of its footer: so does one of no bytes, which shows nothing of its kind."""
+    bus = [bus for _, bus in pairs if 0 <= bus < LARGEST_BANDWIDTH]
+    return {"bus_sum": total(reading.bus_sum or 0.0, *bus), "bus_count": (reading.bus_count or 0) + len(bus)}
+
+
+def _opened(reading: BandwidthReading) -> dict[str, object]:
     """Begin a table of nccl-tests, which prints what ranks it has, a header, and a footer; other programs need not."""
     known = [ranks for ranks in (reading.fewest_ranks, reading.ranks) if ranks]
-    return reading.model_copy(
-        update={
-            "open": True,
-            "headless": reading.headless or not reading.begun or None,
-            "fewest_ranks": min(known, default=None),
-            "host_ranks": None,
-            "spread": _more_uneven(reading.spread, _spread(reading)),
-        }
-    )
+    return {
+        "open": True,
+        "headless": reading.headless or not reading.begun or None,
+        "fewest_ranks": min(known, default=None),
+        "host_ranks": None,
+        "spread": _more_uneven(reading.spread, _spread(reading)),
+    }
 
 
 def _spread(reading: BandwidthReading) -> RankSpread | None:
@@ -159,7 +170,7 @@ def _values(result: Hit) -> tuple[int, float, float] | None:
     return size, round(alg, 6), round(bus, 6)
 
 
-def _is_sound(row: Row, values: tuple[int, float, float], columns: Columns, wanted: Wanted) -> bool:
+def _is_sound(line: RowLine, row: Row, values: tuple[int, float, float], pairs: Pairs, wanted: Wanted) -> bool:
     """Tell whether a row is whole, its size is one, and the pattern reads it right.
 
     A size is a whole number of shares: one that lost its first digits is not. Bandwidths are where the table has them,
@@ -168,29 +179,32 @@ def _is_sound(row: Row, values: tuple[int, float, float], columns: Columns, want
     target = collective(wanted.test)
     share = row.count * TYPE_BYTES[row.type]
     even = share == 0 or (row.size >= share and row.size % share == 0) or (target and target.name == UNEVEN)
-    whole = is_whole(row, columns) or is_one_placement(row, columns)
-    numbers = [number_of(text) for text in row.metrics]
-    names = metric_names(columns)
-    pairs = [numbers[at : at + 2] for at, name in enumerate(names[: len(numbers)]) if name == "algbw"]
-    return bool(even and whole and row.size == values[0] and list(values[1:]) in pairs)
+    if not even or row.size != values[0] or not (line.whole or is_one_placement(row, line.columns)):
+        return False
+    return values[1:] in [(round(alg, 6), round(bus, 6)) for alg, bus in pairs]
 
 
-def _add(reading: BandwidthReading, size: int, alg: float, bus: float, wrong: int | None) -> BandwidthReading:
+def _of_size(reading: BandwidthReading, size: int, alg: float, bus: float, wrong: int | None) -> dict[str, object]:
+    """Return the sums of a size with one row more."""
     sizes = list(reading.sizes or ())
-    at = next((index for index, item in enumerate(sizes) if item.size_bytes == size), len(sizes))
-    if at == MOST_SIZES:
-        return reading.model_copy(update={"left_out": (reading.left_out or 0) + 1})
-    known = sizes[at] if at < len(sizes) else SizeSums(size_bytes=size, alg=0, bus=0, rows=0)
-    sizes[at : at + 1] = [
-        SizeSums(
-            size_bytes=size,
-            alg=total(known.alg, alg),
-            bus=total(known.bus, bus),
-            rows=known.rows + 1,
-            wrong=known.wrong if wrong is None else (known.wrong or 0) + wrong,
-        )
-    ]
-    return reading.model_copy(update={"sizes": sizes})
+    known = [item.size_bytes for item in sizes]
+    if size not in known:
+        if len(sizes) == MOST_SIZES:
+            return {"left_out": (reading.left_out or 0) + 1}
+        return {"sizes": [*sizes, SizeSums(size_bytes=size, alg=alg, bus=bus, rows=1, wrong=wrong)]}
+    at = known.index(size)
+    old = sizes[at]
+    update = {"alg": total(old.alg, alg), "bus": total(old.bus, bus), "rows": old.rows + 1}
+    if wrong is not None:
+        update["wrong"] = (old.wrong or 0) + wrong
+    sizes[at] = old.model_copy(update=update)
+    uneven = (reading.uneven or 0) + _is_apart(bus, old.bus / old.rows)
+    return {"sizes": sizes, "uneven": uneven or None}
+
+
+def _is_apart(bus: float, mean: float) -> bool:
+    """Tell whether a bandwidth is not that of its size so far; small ones differ as their latencies do."""
+    return max(bus, mean) >= _LEAST_COMPARED_GBPS and not mean / 2 <= bus <= mean * 2
 
 
 def _with(known: list[str] | None, word: str | None) -> list[str] | None:

@@ -9,6 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
+MOST_BYTES = 240_000  # of the result as JSON, and of all that a patch copies: no larger object can be carried
 END = "-"  # of a list, where add appends
 _INDEX = re.compile("0|[1-9][0-9]{0,8}")
 
@@ -33,13 +36,33 @@ def apply_json_patch(document: Any, patch: Any) -> Any | PatchProblem:
             return PatchProblem(f"is not JSON: {error}")
     if not isinstance(patch, list):
         return PatchProblem("must be a list of operations, or text that holds one")
-    result = copy.deepcopy(document)
+    try:
+        return _applied(copy.deepcopy(document), patch)
+    except RecursionError:
+        return PatchProblem("nests values too deeply")
+    except (OverflowError, TypeError, ValueError) as error:  # of text: half a character, or a number of many digits
+        return PatchProblem(f"makes what cannot be written as JSON: {error}")
+
+
+def _applied(result: Any, patch: list[Any]) -> Any | PatchProblem:
+    """Apply operations to a document that is given away; copies are counted before they are made: each may double."""
+    copied = 0
     for number, operation in enumerate(patch):
         try:
+            copied += _copied_bytes(result, operation)
+            if copied > MOST_BYTES:
+                return PatchProblem(f"operation {number}: copies must not come to more than {MOST_BYTES} bytes in all")
             result = _apply(result, operation)
         except _Refused as refused:
             return PatchProblem(f"operation {number}: {refused}")
-    return result
+    size = len(msgspec.json.encode(result))
+    return result if size <= MOST_BYTES else PatchProblem(f"the result has {size} bytes, and may have {MOST_BYTES}")
+
+
+def _copied_bytes(document: Any, operation: Any) -> int:
+    if not isinstance(operation, Mapping) or operation.get("op") != "copy":
+        return 0
+    return len(msgspec.json.encode(_get(document, _pointer(operation, "from"))))
 
 
 def _apply(document: Any, operation: Any) -> Any:
@@ -123,16 +146,21 @@ def _replace(document: Any, operation: Mapping[str, Any]) -> Any:
 
 
 def _move(document: Any, operation: Mapping[str, Any]) -> Any:
-    source, target = _pointer(operation, "from"), _pointer(operation, "path")
-    if target[: len(source)] == source and len(target) > len(source):
-        raise _Refused("a value cannot be moved into itself")
+    source, target = _from_and_path(operation)
     rest, taken = _take(document, source)
     return _put(rest, target, taken)
 
 
 def _copy(document: Any, operation: Mapping[str, Any]) -> Any:
-    source = _get(document, _pointer(operation, "from"))
-    return _put(document, _pointer(operation, "path"), copy.deepcopy(source))
+    source, target = _from_and_path(operation)
+    return _put(document, target, copy.deepcopy(_get(document, source)))
+
+
+def _from_and_path(operation: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    source, target = _pointer(operation, "from"), _pointer(operation, "path")
+    if target[: len(source)] == source and len(target) > len(source):
+        raise _Refused("a value cannot be moved or copied into itself")
+    return source, target
 
 
 def _test(document: Any, operation: Mapping[str, Any]) -> Any:

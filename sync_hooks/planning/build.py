@@ -17,7 +17,7 @@ from sync_hooks.planning import reasons
 from sync_hooks.planning.assemble import assemble, check_sizes
 from sync_hooks.planning.changes import apply_overrides, apply_rows, clean
 from sync_hooks.planning.checks import check_apis, check_gang, check_references, patch_everywhere, settle_tolerations
-from sync_hooks.planning.counts import exclude_small_nodes, name_interfaces, require_fabric, resolve_counts
+from sync_hooks.planning.counts import exclude_by_gpus, name_interfaces, require_fabric, resolve_counts
 from sync_hooks.planning.discovery import choose_topology, find_nodes, match_overrides, settle_orchestration
 from sync_hooks.planning.grouping import form_groups
 from sync_hooks.planning.orchestration import orchestration_of
@@ -53,7 +53,7 @@ STEPS: tuple[Step, ...] = (
     settle_orchestration,
     check_placement,
     resolve_counts,
-    exclude_small_nodes,
+    exclude_by_gpus,
     name_interfaces,
     require_fabric,
     render,

@@ -11,13 +11,13 @@ from sync_hooks.api.trainer import JsonObject
 from sync_hooks.api.workloadrun import WorkloadRunSpec
 from sync_hooks.cluster import reasons as node_reasons
 from sync_hooks.cluster.defaults import node_shape
-from sync_hooks.cluster.nodes import exclude
+from sync_hooks.cluster.nodes import Selection, exclude
 from sync_hooks.cluster.platform import ONPREM, UNKNOWN
 from sync_hooks.cluster.resources import GPU, commonest_gpus, detect_nic_resource, offered, own
 from sync_hooks.overrides.rows import Resolved, effects_of, fabric_needs
 from sync_hooks.planning import reasons
 from sync_hooks.planning.plan import Unplannable
-from sync_hooks.planning.state import State, give_up, tell_excluded
+from sync_hooks.planning.state import State, give_up, name_some, tell_excluded
 
 MULTI_NODE_NVLINK = ("gb200", "gb300")
 NIC_DETECTION = ("gb200", "gb300", "b200", "b300")  # on-premises, where no table can know the resource's name
@@ -38,34 +38,58 @@ def resolve_counts(state: State) -> State | Unplannable:
     return replace(state, gpus=gpus, nics=nics, mnnvl=mnnvl, warnings=warnings)
 
 
-def exclude_small_nodes(state: State) -> State | Unplannable:
-    """Leave out nodes that miss GPUs or offer fewer than each worker requests, unless GPUs are claimed as devices.
+def exclude_by_gpus(state: State) -> State | Unplannable:
+    """Leave out nodes that miss GPUs or have another number than each worker requests.
 
-    A node that misses some and still offers as many as the run itself asks for is kept.
+    Of GPUs that are claimed as devices nobody knows beforehand how many can be: only a larger number counts.
+    A node that has as many as the run itself asks for is kept: what more it has is not tested, by the run's word.
     """
     claimed = any(row.gpus_claimed for row in effects_of(_resolved(state)))
-    needed = 0 if claimed else requested_gpus(state.spec, state.gpus)
+    needed, asked = 0 if claimed else requested_gpus(state.spec, state.gpus), asks_for_gpus(state.spec)
     state = replace(state, needed_gpus=needed)
+    if claimed:
+        smaller = exclude(state.selection, lambda node: None if asked else _larger(node, state.gpus))
+        return _keep(state, smaller, state.gpus)
     if needed == 0:
         return state
-    asked = asks_for_gpus(state.spec)
-    smaller = exclude(state.selection, lambda node: short_of_gpus(node, needed, asked=asked))
-    if smaller.kept:
-        return replace(state, selection=smaller)
+    fitting = exclude(state.selection, lambda node: unfit_gpus(node, needed, asked=asked))
+    if fitting.kept:
+        return _keep(state, fitting, needed)
     candidates = state.selection.kept
     best = max(offered(node, GPU) for node in candidates)
-    told = tell_excluded({node.name: smaller.excluded[node.name] for node in candidates})
+    told = tell_excluded({node.name: fitting.excluded[node.name] for node in candidates})
     message = f"each node needs {needed} GPUs, the best of {len(candidates)} nodes offers {best}: {told}"
     may_return = best == 0 or any(own(node, GPU) >= needed for node in candidates)
-    return give_up(replace(state, selection=smaller), reasons.PARTITION_ERROR, message, wait=may_return)
+    return give_up(replace(state, selection=fitting), reasons.PARTITION_ERROR, message, wait=may_return)
 
 
-def short_of_gpus(node: Node, needed: int, *, asked: bool) -> str | None:
-    """Return why a node offers too few GPUs, None where it does not; ``asked`` tells that the run names the number."""
+def unfit_gpus(node: Node, needed: int, *, asked: bool) -> str | None:
+    """Return why a node's GPUs do not fit the run, None where they do; ``asked`` tells that the run names the number.
+
+    Where nobody named it, a node with more would pass although some of its GPUs never ran.
+    """
     offers, has = offered(node, GPU), own(node, GPU)
     if offers < has and (offers < needed or not asked):
         return node_reasons.gpus_missing(offers, has)
-    return node_reasons.too_few(offers, needed) if offers < needed else None
+    if offers < needed:
+        return node_reasons.too_few(offers, needed)
+    return None if asked else _larger(node, needed)
+
+
+def _larger(node: Node, used: int) -> str | None:
+    has = own(node, GPU)
+    return node_reasons.too_many(has, used) if has > used else None
+
+
+def _keep(state: State, fitting: Selection, used: int) -> State:
+    """Go on with the nodes that fit, and say which of them have more GPUs than are used."""
+    larger = tuple(node.name for node in fitting.kept if _larger(node, used))
+    state = replace(state, selection=fitting)
+    if not larger:
+        return state
+    count = f"{len(larger)} of {len(fitting.kept)} nodes have more ({name_some(larger)})"
+    text = f"{used} GPUs are used on each node, and {count}: the rest is not tested"
+    return replace(state, warnings=(*state.warnings, text))
 
 
 def name_interfaces(state: State) -> State | Unplannable:

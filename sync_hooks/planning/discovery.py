@@ -14,7 +14,7 @@ from sync_hooks.overrides.expression import ExpressionProblem
 from sync_hooks.overrides.rows import rack_key, topology_key
 from sync_hooks.overrides.when import Detected, matches
 from sync_hooks.planning import reasons
-from sync_hooks.planning.counts import asks_for_gpus, requested_gpus, short_of_gpus
+from sync_hooks.planning.counts import asks_for_gpus, requested_gpus, unfit_gpus
 from sync_hooks.planning.orchestration import overridden, with_topology
 from sync_hooks.planning.plan import Unplannable
 from sync_hooks.planning.state import State, give_up, name_some, tell_excluded
@@ -132,18 +132,18 @@ def _of_one_architecture(state: State) -> State:
 
 
 def _of_one_platform(state: State) -> State | Unplannable:
-    """Take the platform of the nodes that offer enough GPUs; a node of another one that does not is left out."""
+    """Take the platform of the nodes whose GPUs fit; a node of another one whose do not is left out."""
     kept = state.selection.kept
     needed = requested_gpus(state.spec, state.spec.gpus_per_node or commonest_gpus(kept) or 0)
-    short = {node.name: short_of_gpus(node, needed, asked=asks_for_gpus(state.spec)) for node in kept}
-    by_platform = platforms([node for node in kept if short[node.name] is None] or kept)
+    unfit = {node.name: unfit_gpus(node, needed, asked=asks_for_gpus(state.spec)) for node in kept}
+    by_platform = platforms([node for node in kept if unfit[node.name] is None] or kept)
     if len(by_platform) > 1:
         found = "; ".join(f"{platform} {len(names)} ({name_some(names)})" for platform, names in by_platform.items())
         return give_up(state, reasons.HETEROGENEOUS_PLATFORM, f"the nodes are of several platforms: {found}")
     platform = next(iter(by_platform))
 
     def judge(node: Node) -> str | None:
-        return None if platform_of(node) == platform else short[node.name]
+        return None if platform_of(node) == platform else unfit[node.name]
 
     return replace(state, platform=platform, selection=exclude(state.selection, judge))
 

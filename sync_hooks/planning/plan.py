@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from sync_hooks.api.observed import Facts
+from sync_hooks.api.packed import unpack_as
 from sync_hooks.api.results import AppliedOverride, ExcludedNode
 
 PLAN_VERSION = 1
@@ -106,11 +107,8 @@ def encode(plan: Plan) -> bytes:
 
 
 def decode(content: bytes) -> Plan:
-    """Read a plan back; raises ValueError (gzip's and msgspec's errors are such or OSError) where it is none."""
-    try:
-        return msgspec.json.decode(gzip.decompress(content), type=Plan)
-    except (OSError, EOFError) as error:
-        raise ValueError(str(error)) from error
+    """Read a plan back; raises ValueError where it is none."""
+    return unpack_as(Plan, content)
 
 
 def sha256(content: bytes) -> str:

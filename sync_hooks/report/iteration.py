@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import base64
-import gzip
+import hashlib
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any
 
 import msgspec
 
 from sync_hooks.api.errors import cut
 from sync_hooks.api.observed import Facts
+from sync_hooks.api.packed import unpack_as
 from sync_hooks.api.request import ConfigMapChild, FailedNodeFacts
 from sync_hooks.report.fitting import BRIEF, fitting, shortened
 
@@ -55,7 +55,11 @@ class IterationResult(Facts, frozen=True):
 
 def result_payload(result: IterationResult) -> str:
     """Write a result so that it can be stored, with texts as long as there is room for."""
-    return fitting(lambda most: compress(IterationResult(result.iteration, _cut(result.groups, most))))
+    return fitting(lambda most: _written(IterationResult(result.iteration, _cut(result.groups, most))), LEVEL)
+
+
+def _written(result: IterationResult) -> bytes:
+    return msgspec.json.encode(result, order="sorted")
 
 
 def _cut(groups: Sequence[GroupResult], most: int) -> tuple[GroupResult, ...]:
@@ -99,20 +103,20 @@ def _cut_nodes(nodes: Sequence[FailedNodeFacts], most: int) -> tuple[FailedNodeF
     return tuple([FailedNodeFacts(node.name, node.reason, shortened(node.message, most)) for node in nodes])
 
 
-def compress(value: Any) -> str:
-    """Write a value as base64 of gzip of JSON, the same value always as the same text."""
-    content = msgspec.json.encode(value, order="sorted")
-    return base64.b64encode(gzip.compress(content, compresslevel=LEVEL, mtime=0)).decode()
-
-
 def read_result(config_map: ConfigMapChild) -> IterationResult | None:
     """Read a result back; None where somebody has tampered with it."""
-    return _decode(config_map.binary_data.get(RESULT_KEY, ""))
+    return _read(config_map.binary_data.get(RESULT_KEY, ""))
 
 
 @lru_cache(maxsize=64)  # the same text comes with every sync of the Workflow
-def _decode(text: str) -> IterationResult | None:
+def _read(text: str) -> IterationResult | None:
     try:
-        return msgspec.json.decode(gzip.decompress(base64.b64decode(text)), type=IterationResult)
-    except (OSError, EOFError, ValueError):
+        result = unpack_as(IterationResult, base64.b64decode(text))
+    except ValueError:
         return None
+    return result if all(group.group == number for number, group in enumerate(result.groups)) else None
+
+
+def digest(config_map: ConfigMapChild) -> str:
+    """Return the hexadecimal SHA-256 of a result as it is stored: one that differs is another."""
+    return hashlib.sha256(config_map.binary_data.get(RESULT_KEY, "").encode()).hexdigest()

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sync_hooks.api.request import FailedNodeFacts
 from sync_hooks.planning.plan import Group, Plan
-from sync_hooks.report.fitting import fitting, shortened
+from sync_hooks.report.fitting import fitting, packed, shortened
 from sync_hooks.report.iteration import GroupResult, IterationResult
 
 SUCCEEDED_KEY = "succeeded-nodes.csv.gz"
 FAILED_KEY = "failed-nodes.json.gz"
+LEVEL = 9  # of gzip: a list is written once a run
 
 DRAINED = "Drained"
 NODE_LOST = "NodeLost"
@@ -34,7 +33,7 @@ class BlamedNode:
 
 @dataclass(frozen=True, slots=True)
 class NodeVerdicts:
-    """Every node that a group may have run on, in exactly one of the four, each sorted by name."""
+    """Every node that was planned for, in exactly one of the four, each sorted by name."""
 
     succeeded: tuple[str, ...]
     failed: tuple[BlamedNode, ...]
@@ -47,23 +46,30 @@ def node_verdicts(plan: Plan, results: Sequence[IterationResult]) -> NodeVerdict
     """Judge every node by the last verdict of its own, over iterations in order and groups in order.
 
     A node that went is excluded, although it may have been good before or after: it has not shown all that was asked of
-    it. Only a failure says more. So does one of a try before the last, where no later one judged that very node.
+    it. Only a failure says more. So does one of a try before the last, where no later one judged that very node. A node
+    that the scheduler chose and nobody planned for, for it joined later, is listed where it is to blame.
     """
-    known = {node for group in plan.groups for node in group.nodes} | set(plan.candidates)
+    known = planned_nodes(plan)
     verdicts: dict[str, BlamedNode | None] = {}
     for result in results:
         for outcome in result.groups:
             group = plan.groups[outcome.group]
             for name, blame in (*_before(group, outcome).items(), *_group_verdicts(group, outcome).items()):
-                if name in known:
+                strange = plan.unpinned and blame is not None and not _is_gone(blame)
+                if name in known or name in verdicts or strange:
                     verdicts[name] = _stronger(verdicts[name], blame) if name in verdicts else blame
     blamed = sorted(blame for blame in verdicts.values() if blame is not None)
     return NodeVerdicts(
-        succeeded=tuple(sorted(name for name, blame in verdicts.items() if blame is None)),
+        succeeded=tuple(sorted(name for name, blame in verdicts.items() if blame is None and name in known)),
         failed=tuple(blame for blame in blamed if not _is_gone(blame)),
         inconclusive=tuple(sorted(known - verdicts.keys())),
         excluded=tuple(blame for blame in blamed if _is_gone(blame)),
     )
+
+
+def planned_nodes(plan: Plan) -> frozenset[str]:
+    """Return the nodes that the groups are pinned to, or that the scheduler was to choose among."""
+    return frozenset(node for group in plan.groups for node in group.nodes).union(plan.candidates)
 
 
 def _stronger(old: BlamedNode | None, new: BlamedNode | None) -> BlamedNode | None:
@@ -109,18 +115,14 @@ def _by_name(nodes: Sequence[FailedNodeFacts]) -> dict[str, BlamedNode | None]:
 
 def succeeded_payload(names: Sequence[str]) -> str:
     """Write the list of good nodes: base64 of gzip of names joined by commas, nothing else."""
-    return _pack(",".join(names).encode())
+    return packed(",".join(names).encode(), LEVEL)
 
 
 def failed_payload(nodes: Sequence[BlamedNode]) -> str:
     """Write the list of bad nodes: base64 of gzip of a JSON array of name, reason and message, of all of them."""
-    return fitting(lambda most: _pack(json.dumps(_rows(nodes, most), separators=(",", ":")).encode()))
+    return fitting(lambda most: json.dumps(_rows(nodes, most), separators=(",", ":")).encode(), LEVEL)
 
 
 def _rows(nodes: Sequence[BlamedNode], most: int) -> list[dict[str, str]]:
     rows = [{"name": node.name, "reason": node.reason, "message": shortened(node.message, most)} for node in nodes]
     return [{key: value for key, value in row.items() if value} for row in rows]
-
-
-def _pack(content: bytes) -> str:
-    return base64.b64encode(gzip.compress(content, compresslevel=9, mtime=0)).decode()

@@ -27,6 +27,7 @@ DONE = Progress(since=NOW, confirmed=NOW)
 CERTIFICATES, TOKEN_TRACK = Track.CERTIFICATES, Track.TOKEN
 
 NOTHING = Facts()
+NOTICED = dict.fromkeys(Track, NOW)
 
 
 def with_certificates(**changes: object) -> Credentials:
@@ -50,7 +51,7 @@ def switching(progress: Progress) -> Credentials:
 def decisions(
     content: Credentials, facts: Facts = NOTHING, now: datetime = NOW, settings: Settings = SETTINGS
 ) -> list[tuple[Track, Action, Reason]]:
-    found = decide(Situation(content, facts, settings, now))
+    found = decide(Situation(content, facts, settings, now, NOTICED))
     return [(decision.track, decision.action, decision.reason) for decision in found]
 
 
@@ -107,16 +108,6 @@ SHORT = issue(GOOD.certificates.authority, NAMES[:1], NOW)
             id="a CA in its last quarter gets a successor",
         ),
         pytest.param(
-            publishing(Progress(since=NOW + 2 * DAY)),
-            NOW,
-            Action.RESUME,
-            Reason.STAMP_UNUSABLE,
-            id="a stage that begins in the future begins again",
-        ),
-        pytest.param(
-            publishing(Progress()), NOW, Action.RESUME, Reason.STAMP_UNUSABLE, id="a stage without a stamp begins again"
-        ),
-        pytest.param(
             with_certificates(next_authority=KeyPair(b"garbage", b""), next_serving=NEXT_SERVING, progress=BEGUN),
             NOW,
             Action.PUBLISH,
@@ -153,6 +144,23 @@ def test_certificates(content: Credentials, now: datetime, action: Action, reaso
         pytest.param(publishing(BEGUN), Facts(trusted=True), DAY * 0, Action.CONFIRM, id="all clients trust the next"),
         pytest.param(publishing(DONE), Facts(trusted=True), SETTLE / 2, None, id="they are given time to settle"),
         pytest.param(publishing(DONE), Facts(trusted=True), SETTLE, Action.SWITCH, id="then it is used"),
+        pytest.param(
+            publishing(Progress(since=NOW + DAY, confirmed=NOW + DAY)),
+            Facts(trusted=True),
+            SETTLE,
+            Action.SWITCH,
+            id="whatever another replica's clock said",
+        ),
+        pytest.param(
+            publishing(Progress(since=NOW - DAY, confirmed=NOW - DAY)),
+            Facts(trusted=True),
+            SETTLE / 2,
+            None,
+            id="and not before that",
+        ),
+        pytest.param(
+            publishing(Progress()), Facts(trusted=True), DAY * 0, Action.CONFIRM, id="a lost stamp is no loss"
+        ),
         pytest.param(publishing(DONE), Facts(), SETTLE, Action.RESUME, id="unless one has lost it again"),
         pytest.param(
             switching(BEGUN),
@@ -328,7 +336,7 @@ def test_whatever_is_decided_leaves_certificates_that_can_be_served(
 ) -> None:
     facts = Facts(trusted=True, shown=True, served=seen, accepted=seen, asked=True)
     now = NOW + SETTLE
-    situation = Situation(make(), facts, SETTINGS, now)
+    situation = Situation(make(), facts, SETTINGS, now, NOTICED)
     found: tuple[Decision, ...] = decide(situation)
     after = changed(situation, found).certificates
     assert authority_fault(after.authority, now) is None

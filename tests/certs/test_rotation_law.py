@@ -32,6 +32,7 @@ WARM_UP = 300  # seconds: kubelets have brought the first certificate by then
 LENGTH = 1300
 LATEST_NOTICE = 25  # seconds, of a client; less than the time to settle
 LATEST_KUBELET = 120
+CLOCKS = 290  # seconds, ahead or behind: two of them differ by less than ten minutes
 CONTROLLER = INSTALLATION.clients[-1].path
 WEBHOOKS = INSTALLATION.clients[0].path
 
@@ -64,7 +65,7 @@ class World:
         self.due = [0, self.dice.randint(0, 9)]
 
     def _rotator(self, number: int) -> Rotator:
-        folder, ahead = self.folder / str(number), self.dice.uniform(-2, 2)
+        folder, ahead = self.folder / str(number), self.dice.uniform(-CLOCKS, CLOCKS)
         folder.mkdir()
         clock: Callable[[], datetime] = lambda: NOW + SECOND * (self.seconds + ahead)  # noqa: E731
         return Rotator(self.api, replace(INSTALLATION, folder=folder), SETTINGS, self, clock)

@@ -133,6 +133,31 @@ def test_a_rotation_goes_through_all_stages_and_leaves_nothing_behind(tmp_path: 
     assert ROTATE not in api.get(INSTALLATION.secret_path)["metadata"]["annotations"]
 
 
+@pytest.mark.parametrize("minutes", [0, 1, 2, 9])
+def test_a_rotation_ends_whichever_replicas_clock_is_ahead(minutes: int) -> None:
+    api, clocks = cluster(credentials()), [Clock(), Clock(NOW + timedelta(minutes=minutes))]
+    looking = [rotator(api, clock=clock) for clock in clocks]
+    api.store(INSTALLATION.secret_path, {**api.get(INSTALLATION.secret_path), "metadata": _asking(api)})
+    for _ in range(60 + 6 * minutes):
+        for replica, clock in zip(looking, clocks, strict=True):
+            clock.now += STEP
+            replica.look()
+    after = stored(api)
+    assert (after.certificates.stage, set(after.tokens.values)) == (Stage.STEADY, {2})
+    assert not [event for event in api.posted if event["reason"].endswith("Resumed")]
+
+
+def test_a_clock_that_is_set_back_does_not_stop_a_rotation() -> None:
+    api, clock = cluster(credentials(NOW - timedelta(days=2))), Clock()
+    looking = rotator(api, clock=clock)
+    api.store(INSTALLATION.secret_path, {**api.get(INSTALLATION.secret_path), "metadata": _asking(api)})
+    run(looking, clock, 30)
+    assert stored(api).certificates.stage is Stage.PUBLISHED
+    clock.now -= timedelta(minutes=9)
+    run(looking, clock, 270)
+    assert (stored(api).certificates.stage, set(stored(api).tokens.values)) == (Stage.STEADY, {2})
+
+
 def _asking(api: FakeApi) -> dict[str, object]:
     metadata: dict[str, object] = api.get(INSTALLATION.secret_path)["metadata"]
     return {**metadata, "annotations": {ROTATE: "now", "kept": "yes"}}

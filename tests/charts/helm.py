@@ -40,12 +40,18 @@ class Helm:
         return self("lint", str(CHART), "--strict", f"--kube-version={KUBERNETES}", *_set(sets))
 
     def text(
-        self, *sets: str, apis: Sequence[str] = (), release: str = "workloadrun", namespace: str = "readiness"
+        self,
+        *sets: str,
+        strings: Sequence[str] = (),
+        apis: Sequence[str] = (),
+        release: str = "workloadrun",
+        namespace: str = "readiness",
     ) -> str:
-        """Render the chart with these values (``a.b=c``) for a cluster that serves these APIs."""
+        """Render the chart with these values (``a.b=c``; ``strings`` whatever they look like) where these APIs are."""
         versions = [f"--api-versions={api}" for api in apis]
         where = [f"--namespace={namespace}", f"--kube-version={KUBERNETES}"]
-        return self("template", release, str(CHART), *where, *versions, *_set(sets))
+        texts = [f"--set-string={value}" for value in strings]
+        return self("template", release, str(CHART), *where, *versions, *_set(sets), *texts)
 
     def render(self, *sets: str, **options: Any) -> list[Object]:
         """Render the chart, with options as for `text`, and return its objects."""

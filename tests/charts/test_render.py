@@ -298,13 +298,22 @@ def test_an_issuer_of_your_own_needs_no_other(helm: Helm) -> None:
         "tls.renewFraction=1",
         "admission.replicas=two",
         "admission.timeoutSeconds=31",
-        "hooks.timeoutSeconds=10",
+        "hooks.timeoutSeconds=54",
         "metacontroller.devices=maybe",
         "image.pullPolicy=Sometimes",
         "image.digest=sha256:abc",
         "imagePullSecrets[0].name=x",
         "fullnameOverride=Upper",
         "metacontroller.namespace=a.b",
+        "image.repository=a b",
+        "imagePullSecrets[0]=Upper",
+        "commonLabels.team=two words",
+        "tls.certManager.issuerRef.kind=ClusterIssuer",
+        r"commonLabels.app\.kubernetes\.io/name=x",
+        r"hooks.podLabels.app\.kubernetes\.io/component=x",
+        r"serviceMonitor.labels.app\.kubernetes\.io/instance=x",
+        "hooks.env[0].name=WORKLOADRUN_ROLE",
+        "admission.env[0].name=WORKLOADRUN_TLS_DIR",
     ],
 )
 def test_values_that_mean_nothing_are_refused(helm: Helm, wrong: str) -> None:
@@ -341,4 +350,5 @@ def test_other_shipped_profiles_start_other_pods_and_annotations_of_a_user_stay(
 
     assert len(annotations()["checksum/profiles"]) == 64
     assert annotations("admission.podAnnotations.team=gpu").keys() == {"team", "checksum/profiles"}
+    assert annotations("admission.podAnnotations.checksum/profiles=mine") == annotations()
     assert annotations("logProfiles=false") == {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +23,9 @@ from cli.simulator.inventory import load, make
 from cli.simulator.scenario import Rule, Scenario
 from cli.simulator.simulation import Simulation
 from sync_hooks.api.names import JobKey
+from sync_hooks.planning.plan import PLAN_KEY
+from sync_hooks.report.iteration import RESULT_KEY
+from sync_hooks.report.nodes import FAILED_KEY, SUCCEEDED_KEY
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -157,10 +162,16 @@ def test_a_run_that_was_never_planned_has_reasons_and_nothing_else() -> None:
     assert (run.verdict, run.groups) == ("Failed", ())
 
 
-def test_a_changed_config_map_is_a_note_and_no_end() -> None:
+ENTRIES = (PLAN_KEY, RESULT_KEY, SUCCEEDED_KEY, FAILED_KEY)
+FLIPPED = base64.b64encode(gzip.compress(b"x")[:10] + b"\xff" * 20).decode()
+
+
+@pytest.mark.parametrize("content", [{}, dict.fromkeys(ENTRIES, FLIPPED)], ids=["emptied", "bytes are flipped"])
+def test_a_changed_config_map_is_a_note_and_no_end(content: dict[str, str]) -> None:
     stored, objects = simulated()
+    identity = {"apiVersion": "v1", "kind": "ConfigMap"}
     broken = [
-        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}, "binaryData": {}}
+        {**identity, "metadata": {"name": name, "namespace": "default"}, "binaryData": content}
         for name in wanted(stored)
     ]
     found = of_simulation(stored, broken, make("aws/h100x8"))

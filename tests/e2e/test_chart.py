@@ -126,7 +126,8 @@ def test_the_hooks_read_nodes_and_logs(cluster: Cluster, as_the_hooks: Kubectl) 
     cluster.apply(pod("speaks", "echo", "a line of a workload"))
     cluster.eventually(lambda: cluster.kubectl.get("pod", "speaks")["status"]["phase"] == "Succeeded")
     assert [node["metadata"]["name"] for node in as_the_hooks.list("nodes")] == NODES
-    assert as_the_hooks("logs", "speaks") == "a line of a workload\n"
+    log = f"/api/v1/namespaces/{cluster.namespace}/pods/speaks/log"  # as the hooks ask: `kubectl logs` gets the pod too
+    assert as_the_hooks("get", "--raw", log) == "a line of a workload\n"
 
 
 MORE = {

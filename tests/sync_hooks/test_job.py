@@ -147,8 +147,9 @@ def test_a_group_whose_node_is_gone_ends_after_a_grace_and_excludes_the_node():
 
 
 def test_time_spent_suspended_in_the_middle_does_not_count():
-    observed = {JOBSET: jobset(), PODS: (pod("p", node="n1"),)}
+    observed = {JOBSET: jobset(), PODS: (pod("p", node="n1"), pod("q", node="n2"))}
     running = sync(parent(), [train_job()], observed)
+    assert "workloadStartTime" in running.status
     held = sync(parent(running.status), [train_job(suspend=True)], {}, seconds=600)
     assert "workloadStartTime" not in held.status
     later = {JOBSET: jobset(), PODS: (pod("p", node="n1", startTime="2026-01-01T15:00:00Z"),)}
@@ -169,7 +170,7 @@ def test_where_workers_run_is_written_down_while_they_do():
 
 
 def test_the_timeout_counts_from_the_moment_the_pods_started():
-    observed = {JOBSET: jobset(), PODS: (pod("p", node="n1"),)}
+    observed = {JOBSET: jobset(), PODS: (pod("p", node="n1"), pod("q", node="n2"))}
     running = sync(parent(), [train_job()], observed)
     assert running.status["workloadStartTime"] == STAMP
     assert states(sync(parent(running.status), [train_job()], observed, seconds=3599))["InProgress"] == "True"

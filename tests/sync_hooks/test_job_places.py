@@ -12,7 +12,7 @@ from sync_hooks.api.job import JobSpec, JobStatus
 from sync_hooks.api.observed import Log, Pod
 from sync_hooks.api.sync import Result
 from sync_hooks.execution.blame import failures, log_read
-from sync_hooks.execution.job_watch import note_places
+from sync_hooks.execution.job_places import note_places
 from tests.support.hooks import NOW, STAMP, condition, failed_pod, pod, reads, request
 from tests.sync_hooks.test_job import (
     ATTEMPT,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from cli.simulator.entry import Object, with_metadata
@@ -45,6 +47,30 @@ def test_a_node_that_is_deleted_under_its_workload_is_excluded_and_its_neighbour
     assert performance.status()["verdict"] == "Incomplete"
     assert performance.status()["coverage"] == {"targeted": 4, "tested": 2, "excluded": 1, "inconclusive": 1}
     assert "node gpu-0000 excluded: deleted while the run was under way" in reasons(performance)
+
+
+NOTICED = "mpirun noticed that process rank 9 with PID 0 on node run-g0-i1-w0-node-0-1 exited on signal 6 (Aborted)."
+
+
+@pytest.mark.parametrize(
+    ("play", "blamed"),
+    [
+        pytest.param(Play(framework="mpi", rules=(Rule("Failed", nodes=frozenset({"gpu-0001"}), after=60.0),)),
+                     ["gpu-0001"], id="a worker of MPI failed"),
+        pytest.param(Play(framework="mpi", rules=(Rule("Failed", after=60.0, log=(NOTICED,)),)),
+                     ["gpu-0001", "gpu-0002", "gpu-0003"], id="the launcher names a worker"),
+        pytest.param(Play(framework="torch", rules=(Rule("Failed", nodes=frozenset({"gpu-0001"}), after=60.0),)),
+                     [], id="nobody knows what came first"),
+        pytest.param(Play(framework="torch", retries=1, rules=(Rule("Failed", frozenset({"gpu-0001"}), after=60.0),)),
+                     [], id="nobody knows, and there is no room to try again"),
+        pytest.param(Play(rules=(Rule("Hang", nodes=frozenset({"gpu-0001"})),), timeout="5m"),
+                     ["gpu-0000", "gpu-0001"], id="it hung"),
+    ],
+)  # fmt: skip
+def test_a_node_that_is_merely_cordoned_hides_no_failure_of_its_group(play: Play, blamed: list[str]):
+    performance = performed(replace(play, actions=(Action(40.0, "cordon", index=0),)))
+    assert performance.status()["verdict"] == "Failed"
+    assert failed_nodes(performance) == blamed
 
 
 def test_a_node_that_loses_its_hostname_label_is_waited_for_with_the_schedulers_words():

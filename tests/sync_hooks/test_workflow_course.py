@@ -11,7 +11,7 @@ from sync_hooks.api.names import iteration_name
 from sync_hooks.api.observed import NodeSpec
 from sync_hooks.api.sync import GetObject, ListNodes, ListPods, ListSyncErrors, Result, Unreadable
 from sync_hooks.planning.plan import PLAN_KEY
-from sync_hooks.report.iteration import RESULT_KEY, GroupResult, IterationResult, compress
+from sync_hooks.report.iteration import RESULT_KEY, GroupResult, IterationResult, result_payload
 from tests.support.hooks import NAMESPACE, STAMP, condition, live, manifest, pod
 from tests.sync_hooks.test_workflow import (
     FOUR_NODES,
@@ -230,7 +230,7 @@ def test_a_result_that_is_not_the_iterations_own_is_not_believed(stored_plan, ot
     start = [stored_plan, runtime(stored_plan), job("run-g0-i1"), job("run-g1-i1")]
     asked = sync(known, start, {})
     result = next(child for child in asked.children if child["metadata"]["name"] == iteration_name("run", 1))
-    answer = sync(known, [*start, {**result, "binaryData": {RESULT_KEY: compress(other)}}], {})
+    answer = sync(known, [*start, {**result, "binaryData": {RESULT_KEY: result_payload(other)}}], {})
     assert true(answer) == {"Failed": "ResultLost"}
 
 

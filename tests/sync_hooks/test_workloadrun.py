@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from sync_hooks import workloadrun
+from sync_hooks.api.model import LONGEST_MESSAGE
 from sync_hooks.api.sync import GetObject, ListSyncErrors, Observed, Result, Unreadable
 from tests.support.asking import ask
 from tests.support.hooks import NAMESPACE, NOW, condition, live, manifest, owned, request
@@ -111,6 +112,14 @@ def test_a_workflow_is_mirrored_with_progress_and_what_it_waits_for():
     assert message == "iteration 1 of 2: 2 of 4 groups done, 1 running, 1 pending; held by Kueue"
     assert (answer.status["workflowRef"], answer.status["warnings"]) == (REF, warnings)
     assert "verdict" not in answer.status
+
+
+def test_a_message_as_long_as_the_api_allows_can_be_mirrored():
+    failed = condition("Failed", reason="IterationsFailed", message="x" * LONGEST_MESSAGE)
+    first = sync(run(), [workflow(conditions=[failed])], {})
+    message = next(item["message"] for item in first.status["conditions"] if item["type"] == "Failed")
+    assert len(message) == LONGEST_MESSAGE
+    assert message.startswith("IterationsFailed: xxx")
 
 
 def test_the_end_is_final_whatever_the_caches_show_afterwards():

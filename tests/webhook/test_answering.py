@@ -83,7 +83,6 @@ def test_a_parent_of_another_kind_is_refused():
         pytest.param([], id="a list"),
         pytest.param({**SPEC, "numNodes": "two"}, id="text for a number"),
         pytest.param({**SPEC, "framework": {}}, id="no framework"),
-        pytest.param({**SPEC, "unknown": 1}, id="an unknown field"),
     ],
 )
 def test_a_broken_parent_fails_with_its_field_and_keeps_its_children(spec: Any):
@@ -166,8 +165,8 @@ def test_every_hook_answers_an_empty_parent_without_an_error(controller: str, ho
     assert response.status in (200, 429)
 
 
-def test_no_json_at_all_is_a_value_error():
-    with pytest.raises(ValueError, match=r"malformed|JSON"):
+def test_no_json_at_all_is_an_error_of_decoding():
+    with pytest.raises(msgspec.DecodeError, match=r"malformed|JSON"):
         answer("cre-workloadruns", "sync", b"not json", Cluster().read, NOW)
 
 

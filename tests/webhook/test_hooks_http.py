@@ -10,10 +10,14 @@ import pytest
 from flask.testing import FlaskClient
 from prometheus_client import REGISTRY
 
-from sync_hooks.api.sync import ListNodes, Unreadable
+from sync_hooks.api.sync import ListNodes, Read, Unreadable
 from tests.support.hooks import KINDS, manifest
 from tests.webhook.hooks_client import TOKEN, client_of_hooks
-from webhook.hooks import within
+from tests.webhook.serving import ROOT
+from webhook.apiserver import CONNECT_SECONDS, READ_SECONDS
+from webhook.hooks import CALL_SECONDS, OWN_TROUBLE_RETRY_SECONDS, answer_now, within
+from webhook.logs import ROOM_SECONDS
+from webhook.observer import LOG_SECONDS
 from webhook.pace import FREE_BYTES
 
 
@@ -116,9 +120,27 @@ def test_a_large_call_about_the_same_parent_is_held_back_and_the_time_counted(cl
     assert held() > before
 
 
+@pytest.mark.parametrize("error", [ValueError, KeyError, RuntimeError])
+def test_trouble_of_our_own_is_never_called_the_callers(
+    caplog: pytest.LogCaptureFixture, error: type[Exception]
+) -> None:
+    def read(_: Read) -> None:
+        raise error("ours")
+
+    answered = answer_now("cre-workloadruns", "sync", body(), read)
+    assert (answered.status, answered.retry_after) == (429, OWN_TROUBLE_RETRY_SECONDS)
+    assert "ours" in caplog.text
+
+
 def test_a_call_whose_time_is_over_reads_nothing_more() -> None:
     asked = []
     wanted = ListNodes()
     assert within(lambda read: asked.append(read) or (), 60)(wanted) == ()  # type: ignore[func-returns-value]
     assert isinstance(within(asked.append, 0)(wanted), Unreadable)
     assert asked == [wanted]
+
+
+def test_metacontroller_waits_for_the_last_read_of_a_call_whatever_the_chart_is_told() -> None:
+    schema = json.loads((ROOT / "charts" / "workloadrun" / "values.schema.json").read_text())
+    least = schema["properties"]["hooks"]["properties"]["timeoutSeconds"]["minimum"]
+    assert least >= CALL_SECONDS + CONNECT_SECONDS + max(READ_SECONDS, ROOM_SECONDS + LOG_SECONDS)

@@ -266,5 +266,29 @@ def test_profiles_that_are_refused_are_tried_again(tmp_path: Path) -> None:
     assert sorted(api.objects) == [f"{LOG_PROFILES}/a", f"{LOG_PROFILES}/b"]
 
 
+def written_by(*managers: str, field: str = "f:spec") -> dict[str, object]:
+    """Write a LogProfile as the API server keeps it, with the record of who wrote a field of it."""
+    managed = [{"manager": manager, "operation": "Update", "fieldsV1": {field: {}}} for manager in managers]
+    return {"metadata": {"name": "a", "managedFields": managed}, "spec": {"theirs": True}}
+
+
+@pytest.mark.parametrize(
+    ("live", "installed"),
+    [
+        pytest.param(written_by("workloadrun"), True, id="ours alone: the version that is shipped now replaces it"),
+        pytest.param(written_by("workloadrun", "kubectl-edit"), False, id="changed by somebody: it stays"),
+        pytest.param(written_by("kubectl"), False, id="made by somebody: it stays"),
+        pytest.param(written_by("kubectl-label", field="f:metadata"), True, id="only labelled by somebody: replaced"),
+    ],
+)
+def test_a_profile_that_somebody_changed_is_left_alone(
+    tmp_path: Path, live: dict[str, object], installed: bool
+) -> None:
+    profile(tmp_path, "a")
+    api = FakeApi({f"{LOG_PROFILES}/a": live})
+    assert ProfileInstaller(api, tmp_path).install()
+    assert (api.get(f"{LOG_PROFILES}/a")["spec"] == {}) is installed
+
+
 def test_without_a_folder_there_is_nothing_to_install() -> None:
     assert not ProfileInstaller(FakeApi(), None).install()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
@@ -131,6 +133,50 @@ def test_a_connection_that_broke_in_an_answer_is_not_used_again() -> None:
 def test_a_silent_server_is_given_up() -> None:
     with scripted([SILENCE]) as (wire, _), pytest.raises(TimeoutError):
         get(wire, seconds=0.05)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(OK + b"Content-Length: 100\r\n\r\n" + b"x" * 100, id="its body"),
+        pytest.param(OK + b"X-Long: " + b"x" * 60 + b"\r\nContent-Length: 0\r\n\r\n", id="its headers"),
+        pytest.param(CHUNKED + b"1\r\nx\r\n" * 20 + b"0\r\n\r\n", id="its chunks"),
+    ],
+)
+def test_a_server_that_trickles_an_answer_is_given_up_although_it_is_never_silent(answer: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening, ThreadPoolExecutor(1) as threads:
+        told = threads.submit(_trickle, listening, answer)
+        configuration: Any = SimpleNamespace(
+            host=f"http://127.0.0.1:{listening.getsockname()[1]}", tls_server_name=None
+        )
+        with pytest.raises(TimeoutError):
+            get(Wire(configuration), seconds=0.2)
+        assert told.result(SECONDS) < len(answer)
+
+
+def _trickle(listening: socket.socket, answer: bytes) -> int:
+    """Say an answer byte by byte, and return how many the client has waited for."""
+    client, _ = listening.accept()
+    client.settimeout(0.02)
+    with client:
+        client.recv(1 << 16)
+        for said, byte in enumerate(answer):
+            try:
+                client.sendall(bytes([byte]))
+                if not client.recv(1):
+                    return said
+            except TimeoutError:
+                continue
+            except ConnectionError:
+                return said
+    return len(answer)
+
+
+def test_time_that_one_answer_took_is_not_the_next_ones() -> None:
+    with scripted([ONE, TWO]) as (wire, _):
+        assert get(wire, seconds=0.5) == (200, b"one")
+        time.sleep(0.6)
+        assert get(wire, seconds=0.5) == (200, b"two")
 
 
 def test_nobody_there_is_an_error() -> None:

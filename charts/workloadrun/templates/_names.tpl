@@ -1,29 +1,37 @@
-{{/* Name that objects start with. */}}
+{{/* Name that objects start with. Names of Services begin with a letter and have no dots; a release's may be otherwise. */}}
 {{- define "workloadrun.fullname" -}}
+{{- $release := .Release.Name | replace "." "-" -}}
 {{- if .Values.fullnameOverride -}}
-{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
-{{- else if contains .Chart.Name .Release.Name -}}
-{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- .Values.fullnameOverride | trunc 40 | trimAll "-" -}}
+{{- else if regexMatch "^[0-9]" $release -}}
+{{- printf "%s-%s" .Chart.Name $release | trunc 40 | trimAll "-" -}}
+{{- else if contains .Chart.Name $release -}}
+{{- $release | trunc 40 | trimAll "-" -}}
 {{- else -}}
-{{- printf "%s-%s" (.Release.Name | trunc 28 | trimSuffix "-") .Chart.Name -}}
+{{- printf "%s-%s" ($release | trunc 28 | trimAll "-") .Chart.Name -}}
 {{- end -}}
 {{- end -}}
 
-{{/* Labels of every object; called with a dict of `root` and, for a part's own objects, `component`. */}}
+{{/*
+Labels of every object; called with a dict of `root` and, for a part's own objects, `component`, and for some `more`.
+What several name is there once: first come ours, then those of the object, then those of all.
+*/}}
 {{- define "workloadrun.labels" -}}
+{{- $ours := include "workloadrun.ownLabels" . | fromYaml -}}
+{{- toYaml (merge $ours (.more | default dict) (.root.Values.commonLabels | default dict)) -}}
+{{- end -}}
+
+{{- define "workloadrun.ownLabels" -}}
 {{ include "workloadrun.selector" . }}
 app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
-helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
-{{- with .root.Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" | quote }}
 {{- end -}}
 
 {{/* Labels that never change: they select pods. */}}
 {{- define "workloadrun.selector" -}}
 app.kubernetes.io/name: {{ .root.Chart.Name }}
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 {{- with .component }}
 app.kubernetes.io/component: {{ . }}
 {{- end }}

@@ -18,11 +18,8 @@ selector:
 
 {{- define "workloadrun.podMetadata" -}}
 labels:
-  {{- include "workloadrun.selector" . | nindent 2 }}
-  {{- with .part.podLabels }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
-{{- with merge (dict) .part.podAnnotations (.marks | default dict) }}
+  {{- merge (include "workloadrun.selector" . | fromYaml) (.part.podLabels | default dict) | toYaml | nindent 2 }}
+{{- with merge (dict) (.marks | default dict) (.part.podAnnotations | default dict) }}
 annotations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -33,11 +30,11 @@ serviceAccountName: {{ include "workloadrun.fullname" .root }}-{{ .component }}
 {{- with .root.Values.imagePullSecrets }}
 imagePullSecrets:
   {{- range . }}
-  - name: {{ . }}
+  - name: {{ . | quote }}
   {{- end }}
 {{- end }}
 {{- with .part.priorityClassName }}
-priorityClassName: {{ . }}
+priorityClassName: {{ . | quote }}
 {{- end }}
 enableServiceLinks: false
 dnsPolicy: ClusterFirst
@@ -77,7 +74,7 @@ affinity:
 
 {{/* The server's container, without its environment and mounts. */}}
 {{- define "workloadrun.server" -}}
-image: {{ include "workloadrun.image" .root }}
+image: {{ include "workloadrun.image" .root | quote }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
 terminationMessagePath: /dev/termination-log
 terminationMessagePolicy: FallbackToLogsOnError

@@ -4,7 +4,7 @@ apiVersion: v1
 kind: Service
 metadata:
   name: {{ include "workloadrun.fullname" .root }}-{{ .component }}
-  namespace: {{ .root.Release.Namespace }}
+  namespace: {{ .root.Release.Namespace | quote }}
   labels:
     {{- include "workloadrun.labels" . | nindent 4 }}
 spec:
@@ -29,7 +29,7 @@ apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata:
   name: {{ include "workloadrun.fullname" .root }}-{{ .component }}
-  namespace: {{ .root.Release.Namespace }}
+  namespace: {{ .root.Release.Namespace | quote }}
   labels:
     {{- include "workloadrun.labels" . | nindent 4 }}
 spec:
@@ -46,7 +46,7 @@ apiVersion: v1
 kind: ServiceAccount
 metadata:
   name: {{ include "workloadrun.fullname" .root }}-{{ .component }}
-  namespace: {{ .root.Release.Namespace }}
+  namespace: {{ .root.Release.Namespace | quote }}
   labels:
     {{- include "workloadrun.labels" . | nindent 4 }}
 automountServiceAccountToken: false
@@ -59,7 +59,7 @@ kind: {{ .kind }}Binding
 metadata:
   name: {{ include "workloadrun.fullname" .root }}-{{ .component }}
   {{- if eq .kind "Role" }}
-  namespace: {{ .root.Release.Namespace }}
+  namespace: {{ .root.Release.Namespace | quote }}
   {{- end }}
   labels:
     {{- include "workloadrun.labels" . | nindent 4 }}
@@ -70,5 +70,5 @@ roleRef:
 subjects:
   - kind: ServiceAccount
     name: {{ include "workloadrun.fullname" .root }}-{{ .component }}
-    namespace: {{ .root.Release.Namespace }}
+    namespace: {{ .root.Release.Namespace | quote }}
 {{- end -}}

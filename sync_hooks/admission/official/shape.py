@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sync_hooks.admission.causes import invalid, required, unknown, wrong_type
+from sync_hooks.admission.causes import invalid, not_supported, required, unknown, wrong_type
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
 from sync_hooks.api.quantity import parse_quantity
@@ -27,15 +27,36 @@ class OfficialField:
     required: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What a field may be: one of some words, or within a range, both ends included."""
+
+    words: tuple[str, ...] = ()
+    range: tuple[int, int] | None = None
+
+
 @cache
-def official_types() -> Mapping[str, Mapping[str, OfficialField]]:
-    """Load the table: fields by type and name."""
+def _accepted() -> Mapping[str, Accepted]:
+    """Load what fields may be, by type and name."""
+    rows = _load("values.yaml")
+    return {
+        row["of"]: Accepted(tuple(row.get("words", ())), tuple(row["range"]) if "range" in row else None)
+        for row in rows
+    }
+
+
+def _load(name: str) -> Any:
     from importlib.resources import files  # wanted only where official types are
 
     import yaml
 
-    text = files("sync_hooks.admission.official").joinpath("types.yaml").read_text("utf-8")
-    table: dict[str, dict[str, str]] = yaml.load(text, Loader=yaml.CSafeLoader)
+    return yaml.load(files("sync_hooks.admission.official").joinpath(name).read_text("utf-8"), Loader=yaml.CSafeLoader)
+
+
+@cache
+def official_types() -> Mapping[str, Mapping[str, OfficialField]]:
+    """Load the table: fields by type and name."""
+    table: dict[str, dict[str, str]] = _load("types.yaml")
     return {
         type_: {name.rstrip("!"): OfficialField(field, name.endswith("!")) for name, field in fields.items()}
         for type_, fields in table.items()
@@ -70,6 +91,7 @@ def _object_errors(value: Value, type_: str, *, patch: bool) -> Iterator[FieldEr
     for name in sorted(value.json):
         if name in fields:
             yield from official_errors(value.field(name), fields[name].type, patch=patch)
+            yield from _value_errors(value.field(name), f"{type_}.{name}")
         elif not (patch and name.startswith("$")):
             yield unknown(value, name, fields)
     if not patch:
@@ -78,6 +100,17 @@ def _object_errors(value: Value, type_: str, *, patch: bool) -> Iterator[FieldEr
             for name, field in fields.items()
             if field.required and name not in value.json
         )
+
+
+def _value_errors(value: Value, field: str) -> Iterator[FieldError]:
+    """Check what a field says, where it is of its type."""
+    accepted = _accepted().get(field)
+    if accepted is None:
+        return
+    if accepted.words and value.text and value.text not in accepted.words:
+        yield not_supported(value, accepted.words)
+    if accepted.range and value.number is not None and not accepted.range[0] <= value.number <= accepted.range[1]:
+        yield invalid(value, f"must be from {accepted.range[0]} to {accepted.range[1]}")
 
 
 def _list_errors(value: Value, of: str, *, patch: bool) -> Iterator[FieldError]:

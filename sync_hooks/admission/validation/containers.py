@@ -13,6 +13,9 @@ from sync_hooks.admission.validation.volumes import mounts_errors
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
 
+OF_SIDECARS = ("livenessProbe", "readinessProbe", "startupProbe")
+ENDS = "an init container ends before others start, unless its restartPolicy is Always"
+
 
 def container_errors(spec: Value) -> Iterator[FieldError]:
     """Check the init containers of the pods."""
@@ -31,6 +34,8 @@ def container_errors(spec: Value) -> Iterator[FieldError]:
         yield from variable_errors(container.field("env"))
         yield from mounts_errors(container.field("volumeMounts"), _volumes(spec))
         yield from requirement_errors(container.field("resources"))
+        if not container.field("restartPolicy").present:
+            yield from (forbidden(container.field(name), ENDS) for name in OF_SIDECARS if container.field(name).present)
 
 
 def _volumes(spec: Value) -> set[str]:

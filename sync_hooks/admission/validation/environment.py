@@ -26,6 +26,7 @@ FIELD_PATHS = (
 )
 SAME_IN_ALL_PODS = ("metadata.namespace", "spec.serviceAccountName")
 MAX_RESTARTS = "PET_MAX_RESTARTS"  # torchrun's --max-restarts
+_RESOURCE = re.compile(r"(limits|requests)\.(cpu|memory|ephemeral-storage|hugepages-.*)")
 _SUBSCRIPT = re.compile(r"metadata\.(labels|annotations)\['[^']+'\]")
 
 
@@ -82,6 +83,9 @@ def _value_errors(variable: Value) -> Iterator[FieldError]:
     for kind in ("configMapKeyRef", "secretKeyRef"):
         yield from _key_errors(source.field(kind))
     yield from _field_errors(source.field("fieldRef", "fieldPath"))
+    resource = source.field("resourceFieldRef", "resource")
+    if resource.text and not _RESOURCE.fullmatch(resource.text):
+        yield invalid(resource, "must be limits or requests of cpu, memory, ephemeral-storage or hugepages-<size>")
 
 
 def _key_errors(reference: Value) -> Iterator[FieldError]:

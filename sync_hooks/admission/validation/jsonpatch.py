@@ -10,7 +10,7 @@ from typing import Any
 from sync_hooks.admission.causes import invalid, not_supported, required, unknown, wrong_type
 from sync_hooks.admission.validation.jobtemplate import TOP_FIELDS, spec_fields
 from sync_hooks.admission.value import Value
-from sync_hooks.api.errors import FieldError
+from sync_hooks.api.errors import FieldError, cut
 
 OPERATIONS = {
     "add": ("value",),
@@ -68,6 +68,9 @@ def _operation_errors(operation: Value) -> Iterator[FieldError]:
     for name in ("path", "from"):
         if name in operation.fields:
             yield from _pointer_errors(operation.field(name))
+    source, target = operation.field("from").json, operation.field("path").json
+    if "from" in needed and isinstance(source, str) and isinstance(target, str) and target.startswith(f"{source}/"):
+        yield invalid(operation.field("path"), f"must not lie within from, {cut(source)}: no value can hold itself")
 
 
 def _pointer_errors(pointer: Value) -> Iterator[FieldError]:

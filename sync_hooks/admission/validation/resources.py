@@ -10,9 +10,13 @@ from sync_hooks.admission.validation.grammar import check, dns_subdomain, image,
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
 from sync_hooks.api.quantity import parse_quantity
+from sync_hooks.api.trainer import TRAINING_RUNTIME
 
 GPU = "nvidia.com/gpu"
+NO_GPU = "must be at least 1: each rank needs a GPU; where the platform's are claimed as devices, leave it out"
 HUGE_PAGES = "hugepages-"
+NATIVE = ("cpu", "memory", "ephemeral-storage")
+"""Resources of a container that have no domain, besides those of huge pages."""
 
 
 def image_errors(spec: Value) -> Iterator[FieldError]:
@@ -37,10 +41,21 @@ def resource_errors(spec: Value) -> Iterator[FieldError]:
     """Check the resources of the worker containers, and that there is a GPU for every rank."""
     yield from requirement_errors(spec.field("resources"))
     count = spec.field("gpusPerNode")
-    named = max((parse_quantity(amount.json) or 0 for amount in _gpu_amounts(spec)), default=0)
-    starts_ranks = not spec.field("framework", "exec").present
-    if starts_ranks and 0 < named < (count.number or 0):
+    if spec.field("framework", "exec").present:
+        return  # its command is started once a node, whatever the number of GPUs
+    amounts = [(amount, number) for amount in _gpu_amounts(spec) if (number := parse_quantity(amount.json)) is not None]
+    if not _changes_runtime(spec):
+        yield from (invalid(amount, NO_GPU) for amount, number in amounts if number == 0)
+    named = max((number for _, number in amounts), default=0)
+    if 0 < named < (count.number or 0):
         yield invalid(count, f"must be at most {named}, the {GPU} of spec.resources: each rank needs one of its own")
+
+
+def _changes_runtime(spec: Value) -> bool:
+    """Tell whether an override changes the runtime: it may claim GPUs as devices, and none are requested beside."""
+    overrides = spec.field("overrides").elements()
+    dependencies = (one for override in overrides for one in override.field("dependencies").elements())
+    return any(one.field("kind").text == TRAINING_RUNTIME[1] for one in dependencies)
 
 
 def nic_errors(spec: Value) -> Iterator[FieldError]:
@@ -49,6 +64,8 @@ def nic_errors(spec: Value) -> Iterator[FieldError]:
     domain, slash, _ = nic.text.partition("/")
     if slash and (domain in ("kubernetes.io", "k8s.io") or domain.endswith((".kubernetes.io", ".k8s.io"))):
         yield invalid(nic, "the domains kubernetes.io and k8s.io are reserved")
+    elif nic.text == GPU:
+        yield invalid(nic, "must be the fabric's resource: that of the GPUs would be requested twice")
     elif nic.text and (sentence := label_key(nic.text)):
         yield invalid(nic, sentence)
 
@@ -66,7 +83,7 @@ def requirement_errors(resources: Value) -> Iterator[FieldError]:
 
 
 def _amount_errors(name: str, amount: Value) -> Iterator[FieldError]:
-    if sentence := label_key(name):
+    if sentence := label_key(name) or _unknown_resource(name):
         yield invalid(Value(name, amount.path), sentence)
     number = parse_quantity(amount.json)
     if number is None:
@@ -75,6 +92,13 @@ def _amount_errors(name: str, amount: Value) -> Iterator[FieldError]:
         yield invalid(amount, "must not be negative")
     elif _is_extended(name) and number.denominator != 1:
         yield invalid(amount, "must be a whole number: this resource is not divided")
+
+
+def _unknown_resource(name: str) -> str | None:
+    """Check that a resource without a domain is one of those that Kubernetes has."""
+    if "/" in name or name in NATIVE or name.startswith(HUGE_PAGES):
+        return None
+    return f"must be one of {', '.join(NATIVE)}, {HUGE_PAGES}<size>, or a name with a domain such as {GPU}"
 
 
 def _request_errors(name: str, request: Value, limit: Value) -> Iterator[FieldError]:

@@ -11,6 +11,7 @@ from sync_hooks.admission.validation.grammar import check, dns_label, dns_subdom
 from sync_hooks.admission.validation.reserved import reserved_mounts, reserved_volumes
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
+from sync_hooks.api.quantity import parse_quantity
 
 NAMED = {"configMap": "name", "persistentVolumeClaim": "claimName", "secret": "secretName"}
 """Sources that name an object, and the field that does."""
@@ -41,6 +42,18 @@ def _source_errors(volume: Value) -> Iterator[FieldError]:
         if isinstance(volume.field(source).json, dict) and not name.present:
             yield required(name, "must be given")
         yield from check(name, dns_subdomain)
+    yield from _path_and_size_errors(volume)
+
+
+def _path_and_size_errors(volume: Value) -> Iterator[FieldError]:
+    path, limit = volume.field("hostPath", "path"), volume.field("emptyDir", "sizeLimit")
+    if ".." in path.text.split("/"):
+        yield invalid(path, "must be a path without '..'")
+    if (size := parse_quantity(limit.json)) is not None and size < 0:
+        yield invalid(limit, "must not be negative")
+    ephemeral = volume.field("ephemeral")
+    if isinstance(ephemeral.json, dict) and not ephemeral.field("volumeClaimTemplate").present:
+        yield required(ephemeral.field("volumeClaimTemplate"), "must be given")
 
 
 def mount_errors(spec: Value) -> Iterator[FieldError]:

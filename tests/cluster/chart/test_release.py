@@ -64,9 +64,9 @@ def test_a_release_keeps_its_credentials_until_it_goes_and_leaves_nothing(releas
     told, kept = injected(release, tmp_path), secret(release)
     assert all(told)
     with never_blank(release):
-        release.upgrade("admission.timeoutSeconds=7", "hooks.timeoutSeconds=45", "admission.replicas=3")
+        release.upgrade("admission.timeoutSeconds=7", "hooks.timeoutSeconds=75", "admission.replicas=3")
         assert (injected(release, tmp_path), secret(release)) == (told, kept)
-        assert timeouts(release) == [7, 7, "45s"]
+        assert timeouts(release) == [7, 7, "75s"]
         assert not release.rotator(tmp_path / "two").look()
         release.rollback()
     assert (injected(release, tmp_path), secret(release)) == (told, kept)
@@ -83,7 +83,7 @@ def test_a_change_of_helm_keeps_the_credentials(release3: Release, tools: Path, 
     told, kept = injected(release3, tmp_path), secret(release3)
     newer = Release(release3.cluster, tools / "helm4")
     with never_blank(release3):
-        newer.upgrade("admission.timeoutSeconds=7", "hooks.timeoutSeconds=45")
+        newer.upgrade("admission.timeoutSeconds=7", "hooks.timeoutSeconds=75")
         newer.rollback()
         newer.upgrade("hooks.replicas=3")
     assert (injected(release3, tmp_path), secret(release3)) == (told, kept)

@@ -17,6 +17,8 @@ SIZE = 4
 NCCL_LOG = Path(__file__).parents[3] / "examples" / "logs" / "all-reduce.log"
 BANDWIDTH = {"logProfileRef": "nccl-bandwidth", "testType": "all_reduce", "sampleInterval": "2s"}
 
+HANGS_FOR = "120s"  # longer than any pod runs whose end KWOK forgets while the API server is away, and is reminded of
+
 Nodes = Sequence[str]
 
 
@@ -53,7 +55,7 @@ POOLS = (
         lambda cluster, nodes: cluster.hang_pods_on(nodes[0]),
         bad=(0,),
         group_sizes=(1,),
-        more=(("orchestration", {"timeoutPerJob": "60s"}),),
+        more=(("orchestration", {"timeoutPerJob": HANGS_FOR}),),
     ),
     Pool("cordoned", "Incomplete", _cordon, group_sizes=(1,)),
     Pool("measured", "Passed", _print_bandwidth, group_sizes=(2,), more=(("bandwidthMeasurement", BANDWIDTH),)),

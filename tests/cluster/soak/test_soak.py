@@ -29,8 +29,9 @@ pytestmark = pytest.mark.soak
 SECONDS = float(os.environ.get("SOAK_SECONDS", "120"))
 RUNS = int(os.environ.get("SOAK_RUNS", "8"))
 SEED = int(os.environ.get("SOAK_SEED", "1"))
+POD_SECONDS = 15  # longer than the API server is away: a pod that ends before the next is placed leaves it its own node
 STAGES_SECONDS = 10.0  # until KWOK has taken up how pods end on which nodes: those before end like any other
-PATIENCE = 900.0  # for one run: more than all of the product's own bounds; a healthy one takes ten seconds
+PATIENCE = 900.0  # for one run: more than all of the product's own bounds; a healthy one takes half a minute
 LOOK_SECONDS = 1.0
 REMIND_SECONDS = 30.0
 AGAIN = "tests.cre.nvidia.com/again"
@@ -124,7 +125,7 @@ def answered(ask: Callable[[], Found]) -> Found | None:
 
 def arrange(cluster: Cluster) -> tuple[dict[str, list[str]], str]:
     """Make the pools, and one node more that no run is about."""
-    cluster.run_for(2)
+    cluster.run_for(POD_SECONDS)
     names = cluster.nodes("aws", "h100", len(POOLS) * SIZE + 1)
     nodes = {pool.name: names[number * SIZE :][:SIZE] for number, pool in enumerate(POOLS)}
     for pool in POOLS:

@@ -13,6 +13,11 @@ from tests.sync_hooks.admission.cases import manifest
 
 GOODPUT = {"goodputMeasurement": {"logProfileRef": "a"}}
 EXEC = {"framework": {"exec": {"command": ["a"]}}}
+CLAIMING = {
+    "dependencies": [
+        {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainingRuntime", "metadata": {"name": "run-runtime"}}
+    ]
+}
 MPI = {"framework": {"mpi": {"binary": "a", "mpirunPath": "b"}}}
 
 
@@ -268,7 +273,7 @@ def test_the_schema_and_the_registry_know_the_same_thresholds() -> None:
         ),
         pytest.param(
             "WorkloadRun",
-            {"gpusPerNode": 4, "resources": {"limits": {"nvidia.com/gpu": 0}}},
+            {"gpusPerNode": 4, "resources": {"limits": {"nvidia.com/gpu": 0}}, "overrides": [CLAIMING]},
             "spec.resources.limits[nvidia.com/gpu]: 0 differs from spec.gpusPerNode, 4",
             id="gpus-that-are-claimed-as-devices",
         ),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from importlib import resources
 from typing import Any
 
 import pytest
+import yaml
 from pydantic import BaseModel, ValidationError
 
 from sync_hooks.admission.official.shape import official_errors, official_types
@@ -91,3 +93,17 @@ def test_a_patch_may_lack_delete_and_direct() -> None:
     patch = {"trainer": {"env": None, "$patch": "replace"}, "runtimePatches": [{"$patch": "delete"}]}
     assert list(official_errors(Value(patch), "trainer.TrainJobSpec", patch=True)) == []
     assert [error.field for error in official_errors(Value(patch), "trainer.TrainJobSpec")] != []
+
+
+def test_every_row_about_values_is_of_a_field_that_there_is_and_says_why() -> None:
+    rows = yaml.safe_load(resources.files("sync_hooks.admission.official").joinpath("values.yaml").read_text("utf-8"))
+    types = official_types()
+    for row in rows:
+        type_, _, name = row["of"].rpartition(".")
+        assert types[type_][name].type == ("string" if "words" in row else "integer")
+        assert row["why"]
+        assert all(isinstance(word, str) for word in row.get("words", ()))
+
+
+def test_an_empty_word_means_the_default() -> None:
+    assert not list(official_errors(Value({"name": "c", "imagePullPolicy": ""}), "Container"))

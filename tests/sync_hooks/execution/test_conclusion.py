@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sync_hooks.api.conditions import find, is_true
-from sync_hooks.api.model import Condition
+from sync_hooks.api.model import LONGEST_MESSAGE, Condition
 from sync_hooks.api.request import FailedNodeFacts
 from sync_hooks.execution.conclusion import conclude, remarks_of, unmeasured_of
 from sync_hooks.planning.plan import Group, Plan
@@ -84,6 +84,16 @@ def test_of_many_groups_the_first_are_named_and_the_rest_is_counted():
     plan = Plan(groups=tuple(Group(nodes=(f"n{number}",)) for number in range(30)), targeted=30)
     text = message(concluded(plan, tuple(failed(number) for number in range(30))), "Failed")
     assert text.endswith("group 9: WorkloadFailed of it; and 20 more")
+
+
+@pytest.mark.parametrize("iterations", [1, 2])
+def test_however_long_the_words_of_a_kubelet_are_each_group_is_named_and_the_message_can_be_stored(iterations: int):
+    plan = Plan(groups=tuple(Group(nodes=(f"n{number}",)) for number in range(30)), iterations=iterations)
+    groups = tuple(GroupResult(group=number, failure="x" * 11_428, failure_reason="Late") for number in range(30))
+    text = message(concluded(plan, *[groups] * iterations), "Failed")
+    assert len(text) < LONGEST_MESSAGE
+    assert "; group 9" in text
+    assert text.endswith(f"; and {30 * iterations - 10} more")
 
 
 def test_what_was_not_measured_is_named_by_group_and_iteration():

@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+import msgspec
 import pytest
 
 from sync_hooks.api.job import JobSpec
 from sync_hooks.api.observed import Node, Pod
 from sync_hooks.api.sync import GetObject, ListNodes, Unreadable
 from sync_hooks.api.time import rfc3339
-from sync_hooks.execution.gone import gone_nodes, node_reads, nodes_now, taken_along
+from sync_hooks.execution.gone import gone_nodes, may_have_taken, node_reads, nodes_now, taken_along
 from sync_hooks.execution.snapshot import pick
 from tests.support.asking import healthy
 from tests.support.hooks import NOW, condition, failed_pod, pod
@@ -73,6 +74,17 @@ def killed(seconds: int, since: int | None = None) -> Pod:
     return failed_pod("k", "n1", 143, later(seconds), conditions=evicted)
 
 
+def evicted_without_end() -> Pod:
+    target = condition("DisruptionTarget", reason="EvictionByEvictionAPI", at="")
+    return pod("a", node="n1", conditions=[target])
+
+
+def removed(name: str, node: str) -> Pod:
+    """A pod that runs and is being deleted, by whomever."""
+    plain = msgspec.to_builtins(pod(name, node=node))
+    return msgspec.convert({**plain, "metadata": {**plain["metadata"], "deletionTimestamp": later(30)}}, Pod)
+
+
 @pytest.mark.parametrize(
     ("pods", "taken"),
     [
@@ -85,7 +97,14 @@ def killed(seconds: int, since: int | None = None) -> Pod:
         pytest.param((failed_pod("a", "n1", 137, reason="Terminated"),), True, id="its node was shut down"),
         pytest.param((killed(1, since=0),), True, id="its pod was evicted through the API"),
         pytest.param((pod("a", node="n1", phase="Succeeded"),), False, id="its pod ended well"),
-        pytest.param((failed_pod("a", "n2", exit_code=1),), True, id="another pod failed because of it"),
+        pytest.param((failed_pod("a", "n2", exit_code=1),), None, id="its pod is gone and another one failed"),
+        pytest.param((failed_pod("a", "n2", role="launcher"),), None, id="its pod is gone and the launcher failed"),
+        pytest.param((pod("a", node="n2", phase="Failed", reason="Evicted"), killed(1)), None, id="nobody knows when"),
+        pytest.param((failed_pod("a", "n2"), evicted_without_end()), None, id="nobody knows when it was evicted"),
+        pytest.param((pod("a", node="n1"), pod("b", node="n2")), False, id="nothing failed and its pod goes on"),
+        pytest.param((removed("a", "n1"), removed("b", "n2")), True, id="nothing failed and its pod is being deleted"),
+        pytest.param((removed("a", "n1"), failed_pod("b", "n2")), False, id="its pod was let run until another failed"),
+        pytest.param((killed(1, since=0), failed_pod("b", "n2", at=later(1))), True, id="it was evicted just before"),
         pytest.param((failed_pod("a", "n2"), killed(1)), False, id="another pod had failed before its pod was killed"),
         pytest.param((failed_pod("a", "n2", at=later(9)), killed(1)), True, id="its pod was killed before"),
         pytest.param(
@@ -96,7 +115,8 @@ def killed(seconds: int, since: int | None = None) -> Pod:
     ],
 )
 def test_a_cordon_explains_a_failure_unless_the_node_failed_by_itself(pods, taken):
-    assert bool(taken_along(GONE, pods)) is taken
+    assert taken_along(GONE, pods) == (GONE if taken else ())
+    assert may_have_taken(GONE, pods) == (GONE if taken is None else ())
 
 
 def test_of_a_small_group_every_node_is_read_live_and_of_a_large_one_all_are_listed():

@@ -94,3 +94,11 @@ def test_what_mpirun_could_not_start_anywhere_is_told_in_its_words(lines, said, 
 )
 def test_any_other_line_is_none_of_these(line):
     assert not_launched(line) is None
+
+
+@pytest.mark.parametrize("unit", ["\n", " \n", "\t", "\r\n", "mpirun "], ids=repr)
+def test_a_long_run_of_anything_is_looked_at_once(unit):
+    sentence = "There are not enough slots available in the system to satisfy the 32"
+    endless = unit * (1 << 19)  # from every beginning anew, this would take days
+    assert not_launched(endless) is None
+    assert not_launched(f"{endless}\n{sentence}\n{endless}") == sentence

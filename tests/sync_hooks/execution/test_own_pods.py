@@ -45,7 +45,7 @@ def test_the_jobset_is_read_only_where_pods_are_not_known_to_be_its_own(
 
 
 def test_the_uid_is_written_down_with_the_first_pods() -> None:
-    status = told((pod("a", node="n1"),), {}, also={JOBSET: jobset()})
+    status = told((pod("a", node="n1"), pod("b", node="n2")), {}, also={JOBSET: jobset()})
     assert status["jobSetUID"] == "uid-jobset"
     assert status["workloadPhase"] == "Running"
 

@@ -52,7 +52,7 @@ def test_the_clock_starts_when_the_last_pod_has_started():
 def test_a_container_that_cannot_start_is_named():
     state = {"waiting": {"reason": "ImagePullBackOff", "message": "no such image"}}
     found = under_way([pod("a", phase="Pending", containerStatuses=[{"name": "node", "state": state}])])
-    assert (found.phase, found.message) == ("Running", "pod a, container node: ImagePullBackOff no such image")
+    assert (found.phase, found.message) == ("Pending", "pod a, container node: ImagePullBackOff no such image")
 
 
 def test_a_workload_has_run_to_its_end_when_the_last_of_its_pods_has():

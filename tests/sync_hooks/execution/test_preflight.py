@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
+import msgspec
 import pytest
 
 from sync_hooks.api.observed import LiveObject, Metadata
 from sync_hooks.api.sync import GetLogProfile, GetObject, ListObjects, Read, Reads, Unreadable
 from sync_hooks.execution.children import plan_config_map
 from sync_hooks.execution.preflight import look_ahead
-from sync_hooks.planning.plan import Plan, Unplannable, encode
+from sync_hooks.planning.plan import PLAN_KEY, Plan, Unplannable, encode, sha256
 from tests.support.asking import installed
 from tests.support.hooks import condition, live, manifest
 from tests.support.planned import planned
@@ -90,7 +92,7 @@ def test_what_cannot_be_read_is_not_held_against_the_run():
 
 
 def other(**status: Any) -> LiveObject:
-    plan = {"name": "other-plan", "sha256": "x", "version": 1}
+    plan = {"name": "other-plan", "sha256": sha256(encode(planned())), "version": 1}
     return live(manifest("Workflow", "other", status={"plan": plan, **status}, metadata={"namespace": "team"}))
 
 
@@ -103,6 +105,16 @@ def test_nodes_that_another_run_under_way_holds_are_named():
     found = look_ahead(planned(), OWN, world | {read: stored})
     assert isinstance(found, Plan)
     assert found.warnings[0].startswith("4 of 4 nodes are used by run team/other, which is under way")
+
+
+ANOTHER = base64.b64encode(encode(msgspec.structs.replace(planned(), targeted=9))).decode()
+
+
+@pytest.mark.parametrize("content", [ANOTHER, "bm9uZQ==", ""], ids=["another plan", "no plan", "nothing"])
+def test_a_plan_that_another_run_does_not_follow_says_nothing_and_stops_nobody(content):
+    stored = live(manifest("ConfigMap", "other-plan", apiVersion="v1", binaryData={PLAN_KEY: content}))
+    world = EMPTY | {RUNS: (other(),), GetObject("v1", "ConfigMap", "other-plan", "team"): stored}
+    assert look_ahead(planned(), OWN, world) == planned()
 
 
 def test_runs_that_have_ended_hold_no_nodes():

@@ -39,6 +39,8 @@ def test_a_group_without_a_job_fails_with_the_reason_and_blames_nobody(state: Gr
     [
         pytest.param([condition("Succeeded")], [], ("", "", False), id="it succeeded"),
         pytest.param([FAILED], [], ("exit 1", "WorkloadFailed", False), id="it failed"),
+        pytest.param([condition("Failed", reason="WorkloadFailed")], [],
+                     ("WorkloadFailed", "WorkloadFailed", False), id="it failed and says nothing"),
         pytest.param([FAILED], GONE, ("exit 1", "NodeLost", False), id="its nodes went"),
         pytest.param([FAILED], [*GONE, {"name": "n3", "reason": "WorkloadFailed"}],
                      ("exit 1", "WorkloadFailed", False), id="one of its nodes failed, others went"),
@@ -72,6 +74,14 @@ def blaming(attribution: str, *messages: str) -> JobChild:
 )  # fmt: skip
 def test_whom_earlier_tries_blamed_by_name_is_written_down(state: GroupState, earlier: list[str]):
     assert [node.message for node in result(state).earlier] == earlier
+
+
+@pytest.mark.parametrize("attribution", ["None", "Group"])
+def test_a_failure_that_blamed_nobody_stands_where_the_nodes_went_before_the_group_was_tried_again(attribution: str):
+    drained = job_child("run-g0-i1-t1", conditions=[FAILED], attribution="Node", failedNodes=GONE)
+    found = result(GroupState(0, 1, 1, drained, earlier=(blaming(attribution),)))
+    assert (found.failure, found.failure_reason) == ("exit 1; tried again: exit 1", "WorkloadFailed")
+    assert [node.name for node in found.failed_nodes] == ["n1", "n2"]
 
 
 def test_what_a_job_found_is_written_down_whole():

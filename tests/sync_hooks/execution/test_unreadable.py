@@ -67,7 +67,7 @@ def _with_product(node: Node) -> Metadata:
 
 
 def running(world: dict[Read, Any], seconds: int = 0, status: dict[str, Any] | None = None, **spec: Any) -> Result:
-    known = {test_job.JOBSET: test_job.jobset(), test_job.PODS: (pod("p", node="n1"),)}
+    known = {test_job.JOBSET: test_job.jobset(), test_job.PODS: (pod("p", node="n1"), pod("q", node="n2"))}
     return after(job.sync, test_job.parent(status, **spec), [test_job.train_job()], known | world, seconds)
 
 
@@ -98,7 +98,7 @@ def test_nodes_that_cannot_be_watched_are_told_while_the_workload_runs():
     watched = {"nodeHealthMonitor": {"cel": {"expression": test_job.NOT_READY}}}
     blind = running({ListNodes(): FORBIDDEN}, **watched)
     assert blind.status["waiting"]["reason"] == "ReadFailing"
-    assert blind.status["waiting"]["message"] == f"1 pods run, and their nodes are not watched: {FORBIDDEN.reason}"
+    assert blind.status["waiting"]["message"] == f"2 pods run, and their nodes are not watched: {FORBIDDEN.reason}"
     assert "waiting" not in running({ListNodes(): ()}, 10, blind.status, **watched).status
     assert "waiting" not in running({ListNodes(): FORBIDDEN}).status
 

@@ -19,6 +19,7 @@ JOB = GetObject("cre.nvidia.com/v1alpha1", "Job", "run-g0-i1", NAMESPACE)
 ERRORS = ListSyncErrors(NAMESPACE, "uid-run")
 WAITING = Waiting(reason="JobNotSeen", message="", since=STAMP, object="Job/run-g0-i1")
 LATE = Waiting(reason="JobNotSeenOverdue", message="", since=STAMP, object="Job/run-g0-i1")
+LEFT = owned(CHILD, manifest("Workflow", "run", uid="uid-of-before"))
 GOING = {"metadata": {"deletionTimestamp": STAMP, "finalizers": ["x/hold"]}}
 
 
@@ -50,6 +51,7 @@ def test_after_half_a_minute_it_is_looked_for_live_with_what_the_cluster_says():
         pytest.param(Unreadable("timeout"), (), "is not seen and cannot be read: timeout", id="it cannot be read"),
         pytest.param(live(owned(CHILD, PARENT)), (), "is there and not seen yet", id="it is there"),
         pytest.param(live({**CHILD, **GOING}), (), "is being deleted, held by x/hold", id="an earlier one is going"),
+        pytest.param(live(LEFT), (), "is left over", id="it is an earlier run's"),
     ],
 )
 def test_what_keeps_it_is_said_while_it_is_waited_for(found, errors, message: str):
@@ -64,6 +66,7 @@ def test_what_keeps_it_is_said_while_it_is_waited_for(found, errors, message: st
     [
         pytest.param(None, "JobCreationError", id="it cannot be made"),
         pytest.param(live({**CHILD, **GOING}), "JobCreationError", id="an earlier one does not go"),
+        pytest.param(live(LEFT), "JobCreationError", id="an earlier run's is not collected"),
         pytest.param(live(owned(CHILD, PARENT)), None, id="it is there"),
         pytest.param(Unreadable("timeout"), None, id="it cannot be read"),
     ],

@@ -86,23 +86,29 @@ def placement(size: int, alg: float, last: str, test: str = "all_reduce") -> str
     return f"{microseconds(size, alg):>8} {alg:>7.2f} {alg * FACTORS[test]:>7.2f} {last:>6}"
 
 
+def average_of(results: Sequence[Result], test: str = "all_reduce") -> float:
+    """The mean bus bandwidth of rows in both placements."""
+    bandwidths = [alg * FACTORS[test] for result in results for alg in (result.alg, result.in_place)]
+    return sum(bandwidths) / max(len(bandwidths), 1)
+
+
 def table(
     results: Sequence[Result],
     dialect: Dialect = NEW,
     test: str = "all_reduce",
     *,
     named: bool = False,
-    average: float | None = 123.456,
+    average: float | None = None,
     out_of_bounds: int = 0,
     transform: Callable[[str], str] = str,
 ) -> list[str]:
-    """A whole table with header and footer; ``named`` as versions since 2025 do."""
+    """A whole table with header and footer; ``named`` as versions since 2025 do, ``average`` is that of its rows."""
     head = [f"# Collective test starting: {test}_perf"] if named else []
     head += ["# nThread 1 nGpus 1 minBytes 8 maxBytes 17179869184 step: 2(factor) warmup iters: 5 iters: 20", "#"]
     head += [f"{dialect.hash}     {dialect.header}", "#        (B)    (elements)     (us)  (GB/s)  (GB/s)"]
     verdict = "FAILED" if out_of_bounds else "OK"
     foot = [f"# Out of bounds values : {out_of_bounds} {verdict}"]
-    foot += [f"# Avg bus bandwidth    : {average:g} "] if average is not None else []
+    foot += [f"# Avg bus bandwidth    : {average_of(results, test) if average is None else average:g} "]
     foot += ["#"] + ([f"# Collective test concluded: {test}_perf"] if named else [])
     return [*head, *(transform(row(result, dialect, test)) for result in results), *foot]
 

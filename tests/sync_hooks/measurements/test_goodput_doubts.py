@@ -114,3 +114,29 @@ def test_of_two_pods_the_one_with_the_starts_tells_of_a_new_beginning(limit: int
     done = ended(world(MULTI, logs={FIRST: log(told), LAST: log(trained)}, limit=limit), end=900)
     done.run(1000)
     assert figures(done) == [round((890 - 663 - 70 - 5) / 890, 6), 890, 663, 0, 30 + 40, 5]
+
+
+UNREADABLE = [" at nan TFLOP", " at 0.00 TFLOP", " at 5oo TFLOP", ""]
+
+
+@pytest.mark.parametrize("tflops", UNREADABLE)
+def test_an_average_of_some_of_the_steps_is_doubted(tflops: str) -> None:
+    lines = [f"step {step} took 100{' at 500 TFLOP' if step < 12 else tflops}" for step in range(1, 102)]
+    done = ended(world(logs={FIRST: stamped(lines), LAST: b""}))
+    done.sync(300)
+    doubt = "90 lines of 100 with training steps show no TFLOP/s that can be read: the average is of the others"
+    assert (done.status["avgTFLOPsPerGPU"], done.status["doubts"]) == (500, [doubt])
+
+
+def test_an_average_of_almost_all_steps_is_noted_as_what_it_is() -> None:
+    lines = [f"step {step} took {100 if step != 50 else 'nan'} at 500 TFLOP" for step in range(1, 102)]
+    done = ended(world(logs={FIRST: stamped(lines), LAST: b""}))
+    done.sync(300)
+    note = "1 line of 100 with training steps show no time that can be read: the average is of the others"
+    assert (done.status["avgStepTimeSec"], done.status["notes"], done.status.get("doubts")) == (0.1, [note], None)
+
+
+def test_steps_that_print_no_rate_at_all_are_not_doubted() -> None:
+    done = ended(world(logs={FIRST: stamped([f"step {step}" for step in range(1, 102)]), LAST: b""}))
+    done.sync(300)
+    assert not {"doubts", "notes", "avgTFLOPsPerGPU"} & done.status.keys()

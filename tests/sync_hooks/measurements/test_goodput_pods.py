@@ -1,4 +1,4 @@
-"""GoodputMeasurements of a workload whose pods are replaced by others: held back by a queue, made anew, restarted."""
+"""GoodputMeasurements whose pods are replaced (held back by a queue, made anew, restarted) or have their own clocks."""
 
 from __future__ import annotations
 
@@ -83,3 +83,17 @@ def test_the_pods_of_a_restart_of_the_jobset_are_an_attempt_and_nothing_seems_ro
     others(running, 1000, restart=1).sync(1205)
     assert (running.status["interruptionCount"], running.status.get("notes")) == (1, None)
     assert running.status["rescheduleTimeSec"] == 1010 - 180
+
+
+@pytest.mark.parametrize("ahead", [-300, 0, 120, 3600])
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+def test_goodput_is_told_by_the_clocks_of_the_nodes_however_far_they_are_from_the_jobs(
+    ahead: float, phase: str
+) -> None:
+    printed = log([(seconds + ahead, text) for seconds, text in TRAINING])
+    done = ended(world(logs={FIRST: printed, LAST: b""}), phase)
+    done.pods = tuple(pod("node", index, phase=phase, started=ahead, finished=200 + ahead) for index in (0, 1))
+    done.sync(300)
+    plain = ended(world(), phase)
+    plain.sync(300)
+    assert figures(done) == figures(plain)

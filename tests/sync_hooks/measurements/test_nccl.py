@@ -34,6 +34,7 @@ from tests.sync_hooks.measurements.tables import (
     SWEEP,
     Dialect,
     Result,
+    average_of,
     row,
     table,
 )
@@ -182,7 +183,7 @@ def test_of_several_tables_only_the_one_that_was_asked_for_counts(named: bool) -
     ]
     reading = read(lines)
     assert results(reading) == expected()
-    assert reading.printed_average == 123.456
+    assert reading.printed_average == pytest.approx(average_of(SWEEP), rel=1e-5)
     assert "all_gather" in str(reading.others)
     gathered = read(lines, Wanted("all_gather", RANKS))
     assert {alg for _, alg, _ in results(gathered)} == {500.0}
@@ -206,7 +207,7 @@ def test_without_a_test_the_first_kind_counts_and_nothing_is_mixed_into_it(wante
     reading = read(lines, Wanted(wanted, RANKS))
     assert results(reading)[1:] == expected(SWEEP[3:], factor=0.9375)  # up to 32 bytes no rank has a share
     assert results(reading)[0][0] == 0
-    assert reading.printed_average == 123.456
+    assert reading.printed_average == pytest.approx(average_of(SWEEP, "all_gather"), rel=1e-5)
 
 
 def test_a_table_of_another_collective_is_no_data() -> None:
@@ -328,6 +329,22 @@ def test_networks_are_told_from_nccls_own_messages(
     assert (fields["transport"], fields["socket_fallback"]) == (networks, fallback)
 
 
+@pytest.mark.parametrize(
+    "sockets",
+    [
+        pytest.param("x NCCL INFO Using network Socket", id="alone"),
+        pytest.param("x NCCL INFO Using network Socketgpu-0001:311:342 [1] NCCL INFO comm", id="torn"),
+        pytest.param("Channel 0 : 0 -> 8 via NET/Socket/0", id="channels"),
+    ],
+)
+def test_sockets_are_found_among_any_number_of_other_networks(sockets: str) -> None:
+    others = [f"{said}A{index:02}" for said in ("NCCL INFO Using network ", "via NET/") for index in range(40)]
+    for lines in ([*others[:40], sockets], [*others, "via NET/Socket/1", sockets]):
+        fields = shown(read(lines), ALL_REDUCE)
+        assert fields["socket_fallback"] is True
+        assert "Socket" in str(fields["transport"])
+
+
 def test_a_channel_on_every_line_costs_no_time_a_line() -> None:
     lines = [f"gpu-{index % 16:04}:1:2 [0] {MESSAGE[24:]}" for index in range(5000)]
     assert shown(read(lines), ALL_REDUCE)["transport"] == ["IB"]
@@ -336,3 +353,16 @@ def test_a_channel_on_every_line_costs_no_time_a_line() -> None:
 def test_rows_beyond_what_a_status_can_hold_are_counted() -> None:
     reading = read(table([Result(4 * size, alg=50.0) for size in range(256, 256 + 1010)]))
     assert (rows_seen(reading), reading.left_out) == (1000, 10)
+
+
+def test_bandwidths_with_more_decimals_than_are_kept_count() -> None:
+    text = row(LARGE).replace(" 250.00 ", " 250.0000001 ").replace(" 468.75 ", " 468.7500002 ")
+    reading = read([*table([])[:4], text, *table([LARGE])[-3:]])
+    assert (results(reading), reading.unread) == (expected([LARGE]), None)
+
+
+def test_a_repetition_that_is_much_slower_than_the_others_is_told_beside_their_mean() -> None:
+    slow = [dataclasses.replace(item, alg=item.alg / 3) for item in SWEEP]
+    notes = str(shown(read(table(SWEEP) * 3 + table(slow)), ALL_REDUCE)["notes"])
+    assert "32 rows show less than half, or more than twice, of what others of their size do" in notes
+    assert "more than twice" not in str(shown(read(table(SWEEP) * 4), ALL_REDUCE)["notes"])

@@ -71,6 +71,14 @@ def test_a_step_of_megatron_without_its_throughput_counts_too(name: str) -> None
     assert (whole.sums.tflops_lines > 0, average_tflops(bare.sums)) == (True, None)
 
 
+@pytest.mark.parametrize("name", ["megatron-training", "megatron-bridge", "torchtitan"])
+def test_wherever_a_line_is_torn_its_throughput_is_read_whole_or_not_at_all(name: str) -> None:
+    lines = sample("torchtitan" if name == "torchtitan" else "megatron-training")
+    first, *_, line = [line for line in lines if re.search(r"(?:step:|iteration) +[123]0\b", line)]
+    rates = {read(name, served([first, line[:cut], line[cut:]], seconds=1)).sums.tflops for cut in range(len(line))}
+    assert rates == {0, read(name, served([first, line], seconds=1)).sums.tflops}
+
+
 @pytest.mark.parametrize("zone", ["Z", "-08:00", "+05:30"])
 def test_torchtitan_prints_no_step_time_so_that_the_time_between_lines_counts(zone: str) -> None:
     run = read("torchtitan", served(sample("torchtitan"), zone))

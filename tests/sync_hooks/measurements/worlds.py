@@ -132,12 +132,14 @@ def pod(
     jobset_uid: str = "",
     containers: Iterable[str] = ("node",),
     started: float = 0,
+    finished: float | None = None,
     restart: int = 0,
     created: str = "",
 ) -> Pod:
     """A pod of the JobSet of an attempt."""
     running = {"running": {"startedAt": stamp(started)}}
-    ended = {"terminated": {"exitCode": 0, "startedAt": stamp(started)}}
+    end = {} if finished is None else {"finishedAt": stamp(finished)}
+    ended = {"terminated": {"exitCode": 0, "startedAt": stamp(started), **end}}
     waiting: dict[str, Any] = {"waiting": {"reason": "ContainerCreating"}}
     state = running if phase == "Running" else waiting if phase == "Pending" else ended
     return msgspec.convert(

@@ -1,12 +1,22 @@
 import copy
+import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sync_hooks.overrides.jsonpatch import PatchProblem, apply_json_patch
+from sync_hooks.overrides.jsonpatch import MOST_BYTES, PatchProblem, apply_json_patch
 
 DOCUMENT = {"a": 1, "list": [1, 2, 3], "map": {"x/y": 1, "m~n": 2, "": 3}, "true": True}
+DOUBLING = [
+    {"op": "copy", "from": "/list", "path": "/map/b"},
+    {"op": "copy", "from": "/map", "path": "/list/-"},
+]
+NESTING = [
+    {"op": "add", "path": "/b", "value": {}},
+    {"op": "move", "from": "/map", "path": "/b/c"},
+    {"op": "move", "from": "/b", "path": "/map"},
+]
 WITHOUT_A = {key: value for key, value in DOCUMENT.items() if key != "a"}
 
 
@@ -51,6 +61,12 @@ def test_operations_are_applied_in_order(operations, expected):
         ([{"op": "remove"}], "path must be"),
         ([{"op": "test", "path": "/true", "value": 1}], "/true is true, not 1"),
         ([{"op": "move", "from": "/map", "path": "/map/inner"}], "into itself"),
+        ([{"op": "copy", "from": "/map", "path": "/map/inner"}], "into itself"),
+        ([{"op": "copy", "from": "", "path": "/inner"}], "into itself"),
+        ([{"op": "add", "path": "/b", "value": "x" * MOST_BYTES}], "the result has"),
+        (json.dumps([{"op": "add", "path": "/b", "value": "\ud800"}]), "cannot be written as JSON"),
+        (DOUBLING * 40, "copies must not come to more than"),
+        (NESTING * 2000, "nests values too deeply"),
         ([{"op": "merge", "path": "/a"}], "op merge is unknown"),
         (["remove"], "must be an object"),
         ([{"op": "add", "path": "/b", "value": 1}, {"op": "remove", "path": "/c"}], "operation 1"),
@@ -91,3 +107,28 @@ operations = st.fixed_dictionaries(
 def test_any_patch_gives_a_document_or_a_reason(patch):
     result = apply_json_patch(DOCUMENT, patch)
     assert not isinstance(result, PatchProblem) or result.message
+
+
+PLACES = st.lists(st.sampled_from(["a", "b", "-", "0"]), max_size=3).map(lambda parts: "".join(f"/{p}" for p in parts))
+GROWING = st.fixed_dictionaries(
+    {
+        "op": st.sampled_from(["add", "copy", "copy", "copy", "move", "replace"]),
+        "from": PLACES,
+        "path": PLACES,
+        "value": st.sampled_from([{}, [], {"a": {"b": []}}, "x" * 1000]),
+    }
+)
+
+
+@given(st.lists(GROWING, max_size=6), st.integers(1, 12))
+def test_no_sequence_of_operations_makes_a_document_above_the_bound(operations, times):
+    document = {"a": {"a": ["x" * 1000]}, "b": [{}]}
+    result = apply_json_patch(document, operations * times)
+    assert isinstance(result, PatchProblem) or len(json.dumps(result)) <= 2 * MOST_BYTES  # with blanks
+
+
+@pytest.mark.parametrize("times", range(1, 60, 7))
+def test_copies_that_double_are_ended_before_they_are_large(times):
+    result = apply_json_patch(DOCUMENT, DOUBLING * times)
+    assert isinstance(result, PatchProblem) or len(json.dumps(result, separators=(",", ":"))) <= MOST_BYTES
+    assert isinstance(result, PatchProblem) == (times > 10)

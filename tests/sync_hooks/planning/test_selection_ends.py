@@ -58,6 +58,29 @@ def test_as_many_ranks_start_on_a_node_as_its_pod_has_gpus(fields, gpus):
     assert plan.runtime["spec"]["mlPolicy"]["mpi"]["numProcPerNode"] == gpus
 
 
+@pytest.mark.parametrize(
+    ("fields", "kept", "told"),
+    [
+        pytest.param({}, 2, "8 GPUs, the run uses 4: the rest would not be tested", id="by nobody's word"),
+        pytest.param({"gpusPerNode": 4}, 3, "1 of 3 nodes have more (n2): the rest is not tested", id="by the run's"),
+    ],
+)
+def test_of_gpus_that_are_claimed_as_devices_none_is_called_tested_that_was_left_out(fields, kept: int, told: str):
+    claimed = {
+        "platform": "nscale",
+        "product": "NVIDIA-GB300",
+        "gpus": None,
+        "resources": {"nscale.com/rdmashare": "1"},
+    }
+    counts = ("4", "4", "8")
+    gpus = [node(f"n{n}", labels={"nvidia.com/gpu.count": count}, **claimed) for n, count in enumerate(counts)]
+    plan = planned(run_spec(numNodes=1, **fields), gpus)
+    assert plan.gpus_per_node == 4
+    assert [name for group in plan.groups for name in group.nodes] == ["n0", "n1", "n2"][:kept]
+    [text] = [text for text in (*plan.warnings, *dict(plan.exclusions).values()) if "rest" in text]
+    assert told in text
+
+
 def racks(*sizes):
     places = [(rack, number) for rack, size in enumerate(sizes) for number in range(size)]
     return [

@@ -84,3 +84,8 @@ def test_what_there_is_room_for_is_written_as_it_is():
     groups = (bad(0, 500), good(1))
     assert stored(groups).groups == groups
     assert result_payload(IterationResult(1, groups)) == result_payload(IterationResult(1, groups))
+
+
+def test_words_that_take_no_room_packed_are_cut_where_they_would_not_be_unpacked():
+    groups = [GroupResult(number, failure="x" * 9_000, failure_reason="Late") for number in range(2_500)]
+    assert {len(group.failure) for group in stored(groups).groups} == {100}

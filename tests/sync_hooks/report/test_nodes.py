@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from sync_hooks.api.request import FailedNodeFacts
+from sync_hooks.execution.conclusion import coverage_of
 from sync_hooks.planning.plan import Group, Plan
 from sync_hooks.report.iteration import GroupResult, IterationResult
 from sync_hooks.report.nodes import node_verdicts
@@ -93,6 +94,21 @@ def test_where_the_scheduler_chose_only_the_nodes_that_it_chose_are_judged():
     ran = GroupResult(group=0, nodes=("b", "c", "elsewhere"))
     found = node_verdicts(plan, [IterationResult(1, (ran,))])
     assert (found.succeeded, found.inconclusive) == (("b", "c"), ("a",))
+
+
+def test_a_node_that_joined_later_is_listed_where_it_is_to_blame_and_covers_nothing_that_was_targeted():
+    plan = Plan(groups=(Group(),), candidates=("a", "b"), unpinned=True, targeted=2)
+    by_name = node_verdicts(plan, [IterationResult(1, (structs.replace(bad(0, "new"), nodes=("a", "new")),))])
+    assert ([node.name for node in by_name.failed], by_name.inconclusive) == (["new"], ("a", "b"))
+    assert coverage_of(plan, by_name).tested == 0
+    group = structs.replace(bad(0), nodes=("a", "new"))
+    assert [node.name for node in node_verdicts(plan, [IterationResult(1, (group,))]).failed] == ["a", "new"]
+    passed = GroupResult(nodes=("a", "new"))
+    found = node_verdicts(plan, [IterationResult(1, (group,)), IterationResult(2, (passed,))])
+    assert (found.succeeded, found.failed) == (("a",), ())
+    left = structs.replace(gone(0, "new"), nodes=("a", "new"))
+    assert node_verdicts(plan, [IterationResult(1, (left,))]).excluded == ()
+    assert judge((bad(0, "new"), good(1), good(2))).failed == ()  # no worker of a pinned group runs elsewhere
 
 
 def again(last: GroupResult, *names: str) -> GroupResult:

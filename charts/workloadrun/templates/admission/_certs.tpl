@@ -5,7 +5,7 @@ certificate when it starts.
 {{- define "workloadrun.certs" -}}
 {{- $own := eq .Values.tls.source "own" -}}
 - name: certs
-  image: {{ include "workloadrun.image" . }}
+  image: {{ include "workloadrun.image" . | quote }}
   imagePullPolicy: {{ .Values.image.pullPolicy }}
   restartPolicy: Always
   command: [python, -m, webhook.rotation]
@@ -63,7 +63,7 @@ certificate when it starts.
 - name: WORKLOADRUN_HOOKS_SERVICE
   value: {{ $name }}-hooks
 - name: WORKLOADRUN_WEBHOOK_CONFIGURATION
-  value: {{ $name }}
+  value: {{ $name | quote }}
 - name: WORKLOADRUN_COMPOSITE_CONTROLLERS
   value: {{ join "," (include "workloadrun.controllers" . | fromJson).names | quote }}
 - name: WORKLOADRUN_CA_DAYS

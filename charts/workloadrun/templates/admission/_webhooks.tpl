@@ -4,7 +4,7 @@ admissionReviewVersions: [v1]
 clientConfig:
   service:
     name: {{ include "workloadrun.fullname" .root }}-admission
-    namespace: {{ .root.Release.Namespace }}
+    namespace: {{ .root.Release.Namespace | quote }}
     path: {{ .path }}
     port: 443
 # an object that nobody looked at could say anything; only our own kinds are ever refused

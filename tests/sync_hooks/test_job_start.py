@@ -1,0 +1,195 @@
+"""When a Job's clock starts: once all its pods are there and their containers run; and what ends a wait for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from sync_hooks.api.observed import Pod
+from sync_hooks.api.sync import Read, Result
+from tests.support.hooks import STAMP, condition, failed_pod, live, manifest, owned, pod
+from tests.sync_hooks.test_job import (
+    ATTEMPT,
+    FRESH,
+    JOBSET,
+    PODS,
+    jobset,
+    parent,
+    reason,
+    states,
+    sync,
+    train_job,
+)
+
+DAY = 24 * 3600
+BEFORE = "2026-01-01T11:59:50Z"  # the TrainJob's creation by a clock that is behind
+LATER = "2026-01-01T12:20:00Z"
+LAUNCHER_PATCH = {"trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [{"name": "launcher"}]}}}}
+MPI = {
+    "workload": {"trainJob": {"runtimeRef": {}, "trainer": {"numNodes": 2}, "runtimePatches": [LAUNCHER_PATCH]}},
+    "timeout": "1h",
+}
+
+
+def creating(name: str, node: str, why: str = "ContainerCreating") -> Pod:
+    """A pod that has a node, whose container does not run yet."""
+    state = {"waiting": {"reason": why}}
+    return pod(name, node=node, phase="Pending", containerStatuses=[{"name": "node", "state": state}])
+
+
+def running(name: str, node: str, since: str = STAMP, made: str = STAMP, role: str = "node") -> Pod:
+    """A pod whose container has run since a time by the clock of its node."""
+    state = {"running": {"startedAt": since}}
+    accepted, statuses = min(since, STAMP), [{"name": "node", "state": state}]
+    found = pod(name, node=node, role=role, startTime=accepted, containerStatuses=statuses)
+    return msgspec.structs.replace(found, metadata=msgspec.structs.replace(found.metadata, creation_timestamp=made))
+
+
+def looks(pods: tuple[Pod, ...], *seconds: float, status: dict[str, Any] | None = None, **spec: Any) -> Result:
+    """Look at a Job several times while its pods stay as they are."""
+    for at in seconds:
+        answer = sync(parent(status, **spec), [train_job()], {JOBSET: jobset(), PODS: pods, FRESH: pods}, at)
+        status = dict(answer.status)
+    return answer
+
+
+WAITING = [
+    pytest.param((creating("a", "n1"), creating("b", "n2")), "2 of 2 pods are not started, a first: ContainerCreating",
+                 id="images are pulled"),
+    pytest.param((running("a", "n1"), creating("b", "n2")), "1 of 2 pods are not started, b first: ContainerCreating",
+                 id="one is pulled"),
+    pytest.param((running("a", "n1"),),
+                 "1 of 2 pods exist: others were not made, or quota or PodSecurity refuse them", id="one was not made"),
+    pytest.param((running("a", "n1"), pod("b", phase="Pending", startTime=None)),
+                 "1 of 2 pods are not started, b first: it has no node yet", id="one has no node"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("pods", "text"), WAITING)
+def test_no_clock_runs_while_a_pod_is_not_there_or_not_started_and_which_is_told(pods: tuple[Pod, ...], text: str):
+    found = looks(pods, 0, 60)
+    assert (found.status["workloadPhase"], "workloadStartTime" in found.status) == ("Pending", False)
+    assert found.status["waiting"]["message"] == text
+
+
+def test_the_clock_starts_when_the_last_container_does_not_when_its_image_is_pulled():
+    pulling = looks((creating("a", "n1"), creating("b", "n2")), 0, 1190)
+    pods = (running("a", "n1"), running("b", "n2", LATER))
+    begun = looks(pods, 1215, status=dict(pulling.status), timeout="10m")
+    assert (states(begun)["InProgress"], begun.status["workloadStartTime"]) == ("True", LATER)
+
+
+def test_mpi_begins_with_its_launcher():
+    workers = (running("a", "n1"), running("b", "n2"))
+    assert "the launcher does not exist yet" in looks(workers, 0, 60, **MPI).status["waiting"]["message"]
+    whole = (*workers, running("l", "n1", LATER, role="launcher"))
+    assert looks(whole, 1215, **MPI).status["workloadStartTime"] == LATER
+
+
+def test_a_worker_that_fails_before_the_launcher_is_made_has_waited_for_nobody():
+    workers = (running("a", "n1"), running("b", "n2"))
+    waiting = looks(workers, 0, 90, **MPI)
+    failed = failed_pod("b", "n2", at="2026-01-01T12:01:40Z")
+    over = train_job(condition("Failed", at="2026-01-01T12:01:42Z"))
+    world: dict[Read, Any] = {JOBSET: jobset(), PODS: (failed,), FRESH: (failed,)}
+    found = sync(parent(dict(waiting.status), **MPI), [over], world, 105)
+    assert [item["name"] for item in found.status["failedNodes"]] == ["n2"]
+
+
+def test_pods_that_have_ended_before_anybody_looked_have_started():
+    found = looks((pod("a", node="n1", phase="Succeeded"), pod("b", node="n2", phase="Failed")), 5)
+    assert found.status["workloadStartTime"] == STAMP
+
+
+def test_a_clock_that_runs_does_not_stop_for_pods_that_vanish():
+    begun = looks((running("a", "n1"), running("b", "n2")), 0)
+    left = looks((running("a", "n1"),), 60, status=dict(begun.status))
+    assert (left.status["workloadPhase"], left.status["workloadStartTime"]) == ("Running", STAMP)
+    assert reason(looks((), 3601, status=dict(left.status)), "Failed") == "JobTimedOut"
+
+
+def test_a_node_whose_clock_is_behind_does_not_shorten_the_time():
+    early = "2026-01-01T10:00:00Z"
+    found = looks((running("a", "n1", early), running("b", "n2", early)), 10, 20)
+    assert (states(found)["InProgress"], found.status["workloadStartTime"]) == ("True", STAMP)
+
+
+GIVEN_UP = [
+    pytest.param((creating("a", "n1"), creating("b", "n2")), 3600, "None", [], id="none started: no node is to blame"),
+    pytest.param((running("a", "n1"), creating("b", "n2")), 3600, "Node", ["n2"], id="one did not start"),
+    pytest.param((creating("a", "n1", "ImagePullBackOff"), creating("b", "n2", "ImagePullBackOff")), 3600, "None", [],
+                 id="there is no such image"),
+    pytest.param((running("a", "n1"), creating("b", "n2", "CreateContainerError")), 3600, "Node", ["n2"],
+                 id="one cannot be started"),
+    pytest.param((running("a", "n1"),), DAY, "None", [], id="one was not made: quota is a queue too"),
+    pytest.param((), DAY, "None", [], id="none was made"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("pods", "limit", "attribution", "blamed"), GIVEN_UP)
+def test_what_never_starts_is_given_up(pods: tuple[Pod, ...], limit: int, attribution: str, blamed: list[str]):
+    assert states(looks(pods, 0, limit + 3600))["InProgress"] == "True"  # nobody had looked: it is looked at again
+    over = looks(pods, 0, limit + 1, limit + 31, limit + 32)
+    message = next(item["message"] for item in over.status["conditions"] if item["type"] == "Failed")
+    assert (reason(over, "Failed"), message.split(":")[0]) == ("JobTimedOut", "the workload did not start")
+    assert over.status["attribution"] == attribution
+    assert [item["name"] for item in over.status.get("failedNodes", [])] == blamed
+
+
+def test_that_the_reason_changes_makes_no_wait_longer():
+    one, other = (creating("a", "n1"), creating("b", "n2")), (creating("a", "n1", "ErrImagePull"), creating("b", "n2"))
+    first = looks(one, 0)
+    again = looks(other, 1800, status=dict(first.status))
+    assert reason(looks(one, 3601, 3631, status=dict(again.status)), "Failed") == "JobTimedOut"
+
+
+def test_pods_that_wait_for_the_scheduler_are_queued_however_long_and_have_their_time_afterwards():
+    queued = looks((pod("a", phase="Pending", startTime=None), pod("b", phase="Pending", startTime=None)), 0, 7 * DAY)
+    assert states(queued)["InProgress"] == "True"
+    placed = tuple(
+        msgspec.structs.replace(item, status=msgspec.structs.replace(item.status, start_time="2026-01-08T12:00:05Z"))
+        for item in (creating("a", "n1"), creating("b", "n2"))
+    )
+    assert states(looks(placed, 7 * DAY + 60, status=dict(queued.status)))["InProgress"] == "True"
+
+
+# Whose end it is, where clocks differ
+
+
+def ended_jobset(type_: str, uid: str = f"uid-{ATTEMPT}") -> Any:
+    """A JobSet that has ended, by a clock that is behind."""
+    status = {"conditions": [condition(type_, at=BEFORE)]}
+    made = manifest("JobSet", ATTEMPT, uid="uid-jobset", status=status)
+    return live(owned(made, manifest("TrainJob", ATTEMPT, uid=uid)))
+
+
+DOUBTFUL = [
+    pytest.param("Failed", ended_jobset("Failed"), "Failed", id="failed, and its JobSet too"),
+    pytest.param("Complete", ended_jobset("Completed"), "Succeeded", id="complete, and its JobSet too"),
+    pytest.param("Complete", ended_jobset("Failed"), "InProgress", id="its JobSet ended otherwise"),
+    pytest.param("Complete", jobset(), "InProgress", id="its JobSet has not ended"),
+    pytest.param("Complete", ended_jobset("Completed", "uid-earlier"), "InProgress", id="the JobSet of an earlier one"),
+    pytest.param("Complete", None, "InProgress", id="no JobSet is there"),
+]
+
+
+@pytest.mark.parametrize(("type_", "seen", "expected"), DOUBTFUL)
+def test_an_end_that_seems_too_old_counts_where_its_own_jobset_has_ended_so(type_: str, seen: Any, expected: str):
+    pods = (running("a", "n1"), running("b", "n2"))
+    world: dict[Read, Any] = {JOBSET: seen, PODS: pods, FRESH: pods}
+    found = sync(parent(), [train_job(condition(type_, at=BEFORE))], world, 30)
+    assert states(found)[expected] == "True"
+    if expected != "InProgress":
+        assert found.status["workloadEndTime"] == "2026-01-01T12:00:30Z"  # no older than its start
+
+
+def test_a_jobset_of_somebody_else_is_waited_for_and_then_given_up():
+    world: dict[Read, Any] = {JOBSET: jobset("uid-earlier"), PODS: (pod("a", node="n1"),)}
+    answer = sync(parent(), [train_job()], world)
+    for seconds in (301, 332):
+        assert states(answer)["InProgress"] == "True"
+        answer = sync(parent(dict(answer.status)), [train_job()], world, seconds)
+    assert reason(answer, "Failed") == "WorkloadCreationError"
+    assert "failedNodes" not in answer.status
