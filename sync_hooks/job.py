@@ -24,12 +24,14 @@ from sync_hooks.execution.answers import keep
 from sync_hooks.execution.blame import CREATION_ERROR, TIMED_OUT, WORKLOAD_FAILED
 from sync_hooks.execution.job_answer import enter, fail, keep_trying
 from sync_hooks.execution.job_attempts import go_on
+from sync_hooks.execution.job_clock import overtime
 from sync_hooks.execution.job_launch import WORKLOAD_DELETED, launch
+from sync_hooks.execution.job_pending import hold_back
 from sync_hooks.execution.job_places import note_places, of_jobset
 from sync_hooks.execution.job_restart import begin_restart, is_restarting, may_restart
 from sync_hooks.execution.job_settle import settle
 from sync_hooks.execution.job_teardown import tear_down
-from sync_hooks.execution.job_watch import hold_back, overtime, ran_out, watch, watch_blind
+from sync_hooks.execution.job_watch import ran_out, watch, watch_blind
 from sync_hooks.execution.phase import FAILED as PHASE_FAILED
 from sync_hooks.execution.phase import (
     JOBSET_VERSION,

@@ -15,11 +15,11 @@ from sync_hooks.api.observed import Facts, Log
 from sync_hooks.api.sync import (
     GetLogProfile,
     GetObject,
+    ListEvents,
     ListKinds,
     ListNodes,
     ListObjects,
     ListPods,
-    ListSyncErrors,
     Read,
     ReadLog,
     Unreadable,
@@ -94,7 +94,7 @@ def kind_of(read: Read) -> str:
             return "Log"
         case ListKinds():
             return "APIResource"
-        case ListSyncErrors():
+        case ListEvents():
             return "Event"
 
 

@@ -14,15 +14,15 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from sync_hooks.api.observed import LiveObject, Log, Node, Pod
+from sync_hooks.api.observed import LiveObject, Log, Node, Pod, Told
 from sync_hooks.api.sync import (
     GetLogProfile,
     GetObject,
+    ListEvents,
     ListKinds,
     ListNodes,
     ListObjects,
     ListPods,
-    ListSyncErrors,
     Read,
     ReadLog,
     Unreadable,
@@ -56,10 +56,11 @@ class Page(msgspec.Struct, Generic[Item]):
 
 
 class Event(msgspec.Struct):
-    """The message of an event."""
+    """What an event says and when; who writes it by the newer API gives only ``eventTime``."""
 
     message: str = ""
     lastTimestamp: str | None = None  # noqa: N815 - the API's name
+    eventTime: str | None = None  # noqa: N815 - the API's name
 
 
 class ApiResource(msgspec.Struct):
@@ -152,8 +153,8 @@ class Observer:
                 return self._log(read)
             case ListKinds(api_version):
                 return self._kinds(api_version)
-            case ListSyncErrors():
-                return self._sync_errors(read)
+            case ListEvents():
+                return self._told(read)
 
     def _object(self, read: GetObject) -> LiveObject | None:
         resource = RESOURCES.get((read.api_version, read.kind))
@@ -222,8 +223,10 @@ class Observer:
             raise
         return tuple(sorted({resource.kind for resource in resources}))
 
-    def _sync_errors(self, read: ListSyncErrors) -> tuple[str, ...]:
-        query: dict[str, str | int] = {"fieldSelector": f"involvedObject.uid={read.uid},reason=SyncError"}
+    def _told(self, read: ListEvents) -> tuple[Told, ...]:
+        about = {"uid": read.uid, "kind": read.kind, "name": read.name}
+        wanted = [f"involvedObject.{key}={value}" for key, value in about.items() if value]
+        query: dict[str, str | int] = {"fieldSelector": ",".join((*wanted, f"reason={read.reason}"))}
         events = self._list(Path("v1", "events", read.namespace), _EVENTS, query)
-        newest = sorted(events, key=lambda event: event.lastTimestamp or "", reverse=True)
-        return tuple(event.message for event in newest)
+        told = (Told(event.message, event.lastTimestamp or event.eventTime or "") for event in events)
+        return tuple(sorted(told, key=lambda event: event.at, reverse=True))

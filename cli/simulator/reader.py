@@ -18,15 +18,15 @@ from cli.simulator.entry import Change, Entry
 from cli.simulator.faults import Dice
 from cli.simulator.kinds import CORE, CRE
 from cli.simulator.store import Store
-from sync_hooks.api.observed import LiveObject, Log, Node, Pod
+from sync_hooks.api.observed import LiveObject, Log, Node, Pod, Told
 from sync_hooks.api.sync import (
     GetLogProfile,
     GetObject,
+    ListEvents,
     ListKinds,
     ListNodes,
     ListObjects,
     ListPods,
-    ListSyncErrors,
     Read,
     ReadLog,
     Unreadable,
@@ -81,8 +81,8 @@ class Reader:
                 return self._log(read)
             case ListKinds(api_version):
                 return tuple(kind.kind for kind in self._store.discovery.kinds if kind.api_version == api_version)
-            case ListSyncErrors():
-                return self._sync_errors(read)
+            case ListEvents():
+                return self._events(read)
 
     def _kept(self, key: Read, max_age: float, make: Callable[[], Any]) -> Any:
         """Return a snapshot that is young enough, or make another."""
@@ -133,11 +133,13 @@ class Reader:
         self.log_bytes += len(content)
         return Log(content, truncated)
 
-    def _sync_errors(self, read: ListSyncErrors) -> tuple[str, ...]:
+    def _events(self, read: ListEvents) -> tuple[Told, ...]:
+        about = {"uid": read.uid, "kind": read.kind, "name": read.name}
+        wanted = {key: value for key, value in about.items() if value}.items()
         events = [
             entry
             for entry in self._store.select(CORE, "Event", read.namespace)
-            if entry.obj.get("reason") == "SyncError" and entry.obj["involvedObject"].get("uid") == read.uid
+            if entry.obj.get("reason") == read.reason and wanted <= entry.obj["involvedObject"].items()
         ]
         events.sort(key=lambda entry: (entry.obj["lastTimestamp"], entry.version), reverse=True)
-        return tuple(entry.obj["message"] for entry in events)
+        return tuple(Told(entry.obj["message"], entry.obj["lastTimestamp"]) for entry in events)

@@ -161,11 +161,25 @@ class ContainerStatus(Facts, frozen=True):
     state: ContainerState = ContainerState()
 
 
+class Resources(Facts, frozen=True):
+    """What a container asks for; quantities are text."""
+
+    limits: dict[str, str] = {}
+
+
+class Container(Facts, frozen=True):
+    """A container of a pod, as it is asked for."""
+
+    name: str = ""
+    resources: Resources = Resources()
+
+
 class PodSpec(Facts, frozen=True):
-    """Where a pod sits and which containers it has."""
+    """Where a pod sits, which containers it has, and what it needs of a node."""
 
     node_name: str = ""
-    containers: tuple[Metadata, ...] = ()  # only their names are wanted
+    containers: tuple[Container, ...] = ()
+    tolerations: tuple[dict[str, Any], ...] = ()
 
 
 class PodStatus(Facts, frozen=True):
@@ -196,6 +210,13 @@ class Pod(Facts, frozen=True):
     def labels(self) -> dict[str, str]:
         """The pod's labels, empty when it has none."""
         return self.metadata.labels or {}
+
+
+class Told(Facts, frozen=True):
+    """What an event says, and when it was said last (RFC 3339, empty where nobody knows)."""
+
+    message: str = ""
+    at: str = ""
 
 
 class Log(Facts, frozen=True):

@@ -131,6 +131,9 @@ class FailedNode(ApiModel):
     name: str
     """Name of the node."""
     reason: str
-    """HardwareFailureDetected, ThresholdViolation or WorkloadFailed; Drained, NodeLost or NodeNotReady exclude it."""
+    """HardwareFailureDetected, ThresholdViolation or WorkloadFailed.
+
+    Drained, NodeLost, NodeNotReady or NodeUnfit exclude it.
+    """
     message: str
     """What happened."""

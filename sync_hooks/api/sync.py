@@ -89,14 +89,20 @@ class ListKinds:
 
 
 @dataclass(frozen=True, slots=True)
-class ListSyncErrors:
-    """Texts of Metacontroller's SyncError events about one parent, newest first. Observed as a tuple of str."""
+class ListEvents:
+    """Events of one reason about one object, by its UID or by its kind and name; what is empty is not asked for.
+
+    Observed as a tuple of `observed.Told`, newest first.
+    """
 
     namespace: str
-    uid: str
+    reason: str
+    uid: str = ""
+    kind: str = ""
+    name: str = ""
 
 
-Read = GetObject | ListObjects | GetLogProfile | ListNodes | ListPods | ReadLog | ListKinds | ListSyncErrors
+Read = GetObject | ListObjects | GetLogProfile | ListNodes | ListPods | ReadLog | ListKinds | ListEvents
 
 
 @dataclass(frozen=True, slots=True)

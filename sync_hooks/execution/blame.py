@@ -14,15 +14,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sync_hooks.api.job import FailureLog
-from sync_hooks.api.observed import Condition, ContainerStatus, Log, Pod
+from sync_hooks.api.observed import Condition, ContainerStatus, Log, Pod, TerminatedState
 from sync_hooks.api.results import FailedNode
 from sync_hooks.api.sync import ReadLog, Unreadable
 from sync_hooks.api.time import parse_rfc3339, seconds_between
 from sync_hooks.api.trainer import ANCESTOR_TRAINER, LABEL_ANCESTOR, WORKER
 from sync_hooks.execution.mpirun import named_by_mpirun, not_launched
-from sync_hooks.execution.phase import is_launcher
-from sync_hooks.execution.starting import NOT_STARTED, has_run, lacks_program, main_container, main_status, statuses
-from sync_hooks.execution.unfailed import at_the_end, refused, stuck, unstarted, waited_for
+from sync_hooks.execution.phase import is_launcher, place_of
+from sync_hooks.execution.starting import NOT_STARTED, can_start_nowhere, has_run, main_container, main_status, statuses
+from sync_hooks.execution.unfailed import at_the_end, left_behind, refused, stuck, unstarted, waited_for
 
 WORKLOAD_FAILED = "WorkloadFailed"
 TIMED_OUT = "JobTimedOut"
@@ -37,6 +37,8 @@ KILLED = (137, 143)  # SIGKILL and SIGTERM: what the others of a failed group us
 CRASHED = (132, 135, 136, 139)  # SIGILL, SIGBUS, SIGFPE and SIGSEGV; SIGABRT is how a watchdog ends a rank
 OUT_OF_MEMORY = "OOMKilled"
 EVICTED = "Evicted"  # by the kubelet, for want of a resource; who evicts through the API leaves no reason
+PREEMPTED = "Preempting"  # by the kubelet, for a pod of the system
+NO_ROOM = "OutOf"  # begins the kubelet's word where another pod has taken what the scheduler had seen free
 NOT_THE_NODES_FAULT = ("PreemptionByScheduler", "EvictionByEvictionAPI", "DeletionByTaintManager", "DeletionByPodGC")
 
 NO_COMMAND = (126, 127)  # a shell's words for a command that cannot be run, and for one that is not there
@@ -86,7 +88,7 @@ class Failure:
     @property
     def not_started_for_program(self) -> bool:
         """The container was not even started, for want of its program."""
-        return self.reason in NOT_STARTED and lacks_program(self.message)
+        return self.reason in NOT_STARTED and can_start_nowhere(self.message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +102,18 @@ class Blame:
 
 def failures(pods: Sequence[Pod]) -> tuple[Failure, ...]:
     """Return the failed pods, the first to fail first; those that were only killed come last."""
-    found = [failure for pod in pods if (failure := _failure(pod)) is not None]
+    found = [failure for pod in pods if (failure := _failure(pod)) is not None and not _got_over(pod, pods)]
     return tuple(sorted(found, key=lambda failure: (*failure.order, failure.pod.name)))
+
+
+def _got_over(pod: Pod, pods: Sequence[Pod]) -> bool:
+    """Tell whether another pod was made in a failed one's place and has run: the workload went on without it."""
+    place, made = place_of(pod), pod.metadata.creation_timestamp or ""
+    return place is not None and any(
+        place_of(other) == place and (other.metadata.creation_timestamp or "") > made and has_run(other)
+        for other in pods
+        if other is not pod
+    )
 
 
 def _failure(pod: Pod) -> Failure | None:
@@ -114,7 +126,8 @@ def _failure(pod: Pod) -> Failure | None:
         return main
     others = (_ended_badly(pod, status) for status in statuses(pod))
     ended = [failure for failure in others if failure is not None]
-    unknown = Failure(pod, main_container(pod), UNKNOWN_EXIT_CODE, pod.status.reason or "PodFailed", "")
+    at = next(filter(None, (item.last_transition_time for item in _disruptions(pod))), "")
+    unknown = Failure(pod, main_container(pod), UNKNOWN_EXIT_CODE, pod.status.reason or "PodFailed", at)
     return min(ended, key=lambda failure: failure.only_killed, default=unknown)
 
 
@@ -122,8 +135,19 @@ def _ended_badly(pod: Pod, status: ContainerStatus) -> Failure | None:
     ended = status.state.terminated
     if ended is None or ended.exit_code == 0:
         return None
-    reason, at = ended.reason or "Error", ended.finished_at or ""
+    reason, at = ended.reason or "Error", _ended_at(pod, ended)
     return Failure(pod, status.name, ended.exit_code, reason, at, _one_line(ended.message))
+
+
+def _ended_at(pod: Pod, ended: TerminatedState) -> str:
+    """Return when a container ended, as far as the cluster can tell; empty where only a clock says so that is wrong.
+
+    A node whose clock says that a pod began before it was made has another time than its peers.
+    """
+    if ended.started_at and ended.started_at < (pod.metadata.creation_timestamp or ""):
+        return ""
+    told = (item.last_transition_time for item in _disruptions(pod))
+    return ended.finished_at or next(filter(None, told), None) or ""
 
 
 def _one_line(message: str) -> str:
@@ -175,7 +199,7 @@ def blame(
         return Blame("None", (), launchers)
     if not named and lacking:
         return Blame("None", (), f"{failed[0].text}; not all workers had started: {lacking}")
-    named = named or stuck(pods)
+    named = named or stuck(pods) or ({} if failed else left_behind(pods))
     if named and (len(named) < size or size < 2):
         blamed = [FailedNode(name=name, reason=WORKLOAD_FAILED, message=text) for name, text in sorted(named.items())]
         return Blame("Node", tuple(blamed), blamed[0].message)
@@ -204,10 +228,13 @@ def ended_by_limit(pods: Sequence[Pod]) -> bool:
 
 
 def _before_the_launcher(failed: Sequence[Failure]) -> list[Failure]:
-    """Leave out workers that died after the launcher: JobSet removes them then, or their sshd loses its peer."""
+    """Leave out workers that died after the launcher: JobSet removes them then, or their sshd loses its peer.
+
+    Of whom nobody knows when it ended, the launcher's log may tell.
+    """
     ends = [failure.finished_at for failure in failed if is_launcher(failure.pod) and failure.finished_at]
     workers = [failure for failure in failed if not is_launcher(failure.pod) and failure.pod.spec.node_name]
-    return [failure for failure in workers if not ends or failure.finished_at <= min(ends)]
+    return [failure for failure in workers if not ends or "" < failure.finished_at <= min(ends)]
 
 
 def _disturbed(failed: Sequence[Failure], pods: Sequence[Pod]) -> str | None:
@@ -264,10 +291,17 @@ def _are_all(workers: Sequence[Failure], size: int) -> bool:
 
 
 def _first_to_fail(workers: Sequence[Failure], size: int) -> dict[str, str]:
-    if not workers or _alike(workers, size):
+    if not workers or _alike(workers, size) or _are_unordered(workers):
         return {}
     first = workers[0]
     return {failure.pod.spec.node_name: failure.text for failure in workers if failure.order == first.order}
+
+
+def _are_unordered(workers: Sequence[Failure]) -> bool:
+    """Tell whether nobody knows which of several nodes failed first: of one of them no time is known."""
+    likely = [failure for failure in workers if failure.only_killed == workers[0].only_killed]
+    unknown = any(not failure.finished_at for failure in likely)
+    return unknown and len({failure.pod.spec.node_name for failure in likely}) > 1
 
 
 def worker_hosts(jobset: str, nodes: Mapping[int, str]) -> dict[str, str]:
@@ -295,6 +329,8 @@ def _disturbance(pod: Pod) -> str | None:
     for condition in _disruptions(pod):
         if condition.reason in NOT_THE_NODES_FAULT:
             return f"pod {pod.name} was removed: {condition.reason} {condition.message}".rstrip()
+    if pod.status.reason == PREEMPTED or pod.status.reason.startswith(NO_ROOM):
+        return f"pod {pod.name} was refused its place: {pod.status.reason} {pod.status.message}".rstrip()
     return None
 
 

@@ -96,13 +96,23 @@ def _named(iteration: int, groups: Sequence[int], text: str, plan: Plan) -> str:
 
 def coverage_of(plan: Plan, verdicts: NodeVerdicts) -> Coverage:
     """Count the nodes that were planned for by what became of them: each is counted once."""
-    known = planned_nodes(plan)
+    known = planned_nodes(plan).union(name for name, _ in plan.exclusions)
     return Coverage(
         targeted=plan.targeted,
         tested=len(verdicts.succeeded) + sum(node.name in known for node in verdicts.failed),
-        excluded=len(plan.exclusions) + len(verdicts.excluded),
+        excluded=len(left_out(plan, verdicts)),
         inconclusive=len(verdicts.inconclusive),
     )
+
+
+def left_out(plan: Plan, verdicts: NodeVerdicts) -> dict[str, str]:
+    """Tell why nodes were not tested: left out by the plan, or gone while the run was under way.
+
+    A cordon that was lifted may have let the scheduler choose a node after all: then it counts by what it showed.
+    """
+    judged = {node.name for node in verdicts.failed}
+    planned = {name: reason for name, reason in plan.exclusions if name not in judged}
+    return {**planned, **{node.name: node.message for node in verdicts.excluded}}
 
 
 def unmeasured_of(results: Sequence[IterationResult]) -> list[str]:

@@ -14,11 +14,11 @@ import msgspec
 from sync_hooks.api.job import JobSpec
 from sync_hooks.api.observed import LiveObject, Node, NodeSpec, NodeStatus, Pod
 from sync_hooks.api.results import FailedNode
-from sync_hooks.api.sync import GetObject, ListNodes, Observed, Unreadable
+from sync_hooks.api.sync import GetObject, ListNodes, Observed, Reads, Unreadable
 from sync_hooks.api.trainer import pod_of
 from sync_hooks.cluster.nodes import TAINT_UNSCHEDULABLE
 from sync_hooks.execution.blame import disturbed_at, failed_by_itself, failures, is_touched
-from sync_hooks.execution.phase import is_going, is_launcher
+from sync_hooks.execution.phase import is_going, is_launcher, ran_to_the_end
 from sync_hooks.execution.snapshot import pick
 from sync_hooks.report.nodes import DRAINED, NODE_LOST, NODE_NOT_READY
 
@@ -48,6 +48,12 @@ def nodes_now(names: Sequence[str], observed: Observed) -> Known:
             return pick(found, names)
         known[read.name] = found and _node(found)
     return known
+
+
+def live_nodes(names: Sequence[str], observed: Observed) -> Known | Reads:
+    """Read nodes as they are now: in the shared snapshot is what they were up to a minute ago."""
+    reads = node_reads(names)
+    return nodes_now(names, observed) if all(read in observed for read in reads) else Reads(reads)
 
 
 def _node(found: LiveObject) -> Node:
@@ -89,7 +95,7 @@ def may_have_taken(gone: Iterable[FailedNode], pods: Sequence[Pod]) -> tuple[Fai
 def _judged(gone: Iterable[FailedNode], pods: Sequence[Pod]) -> list[tuple[FailedNode, bool | None]]:
     workers = [pod for pod in pods if not is_launcher(pod)]
     failed = {pod.spec.node_name for pod in workers if failed_by_itself(pod)}
-    finished = {pod.spec.node_name for pod in workers if pod.status.phase == "Succeeded"}
+    finished = {pod.spec.node_name for pod in workers if ran_to_the_end(pod)}
     went = [node for node in gone if node.reason != NODE_NOT_READY and node.name not in failed | finished]
     first = _first_failure(pods, frozenset(node.name for node in went))
     own = {node.name: [pod for pod in workers if pod.spec.node_name == node.name] for node in went}

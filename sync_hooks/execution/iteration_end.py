@@ -14,7 +14,7 @@ from sync_hooks.api.results import ExcludedNode
 from sync_hooks.api.sync import Answer, GetObject, Observed, Reads, Unreadable
 from sync_hooks.api.workflow import IterationSummary, WorkflowStatus
 from sync_hooks.execution.children import node_config_maps, result_config_map
-from sync_hooks.execution.conclusion import conclude, coverage_of, remarks_of, unmeasured_of
+from sync_hooks.execution.conclusion import conclude, coverage_of, left_out, remarks_of, unmeasured_of
 from sync_hooks.execution.creation import NEXT_BATCH_SECONDS, create
 from sync_hooks.execution.groups import GroupState
 from sync_hooks.execution.ownership import standing
@@ -167,8 +167,7 @@ def _ended(
 
 def _excluded(plan: Plan, verdicts: NodeVerdicts) -> list[ExcludedNode]:
     """Name the nodes that were left out when the run was planned, and those that went while it was under way."""
-    went = {node.name: node.message for node in verdicts.excluded}
-    named = sorted({**dict(plan.exclusions), **went}.items())
+    named = sorted(left_out(plan, verdicts).items())
     return [ExcludedNode(name=name, reason=reason) for name, reason in named[:MOST_EXCLUDED]]
 
 

@@ -13,12 +13,21 @@ from typing import Any
 
 import msgspec
 
-from sync_hooks.api.conditions import HARDWARE_FAILED, set_condition
-from sync_hooks.api.job import JobStatus
-from sync_hooks.api.observed import Node
+from sync_hooks.api.conditions import HARDWARE_FAILED, find, set_condition
+from sync_hooks.api.errors import cut
+from sync_hooks.api.job import JobSpec, JobStatus
+from sync_hooks.api.model import LONGEST_MESSAGE
+from sync_hooks.api.observed import Node, Pod
 from sync_hooks.api.results import FailedNode
+from sync_hooks.api.sync import ListNodes, Observed, Reads, Unreadable
+from sync_hooks.api.time import parse_rfc3339
+from sync_hooks.execution.gone import live_nodes
+from sync_hooks.execution.phase import is_live
+from sync_hooks.execution.snapshot import pick
 
 HARDWARE_FAILURE = "HardwareFailureDetected"
+SUSPECTED = "NodeSuspected"
+AGAIN_SECONDS = 30  # until a node that seemed to fail is looked at again
 NODE_FAILED = "the node failed while the workload ran on it"
 
 
@@ -42,6 +51,53 @@ def hardware_failed(status: JobStatus, broken: Sequence[FailedNode], now: dateti
     text = f"nodes failed while the workload ran on them: {', '.join(node.name for node in broken)}"
     conditions = set_condition(status.conditions or (), HARDWARE_FAILED, "True", HARDWARE_FAILURE, text, now)
     return status.model_copy(update={"conditions": list(conditions), "failed_nodes": list(broken)})
+
+
+def watch_nodes(
+    spec: JobSpec, status: JobStatus, pods: Sequence[Pod], observed: Observed, now: datetime
+) -> JobStatus | Reads:
+    """Add nodes for which the Job's expression is true, in the shared snapshot and when read live, at two looks.
+
+    A kubelet that starts anew is NotReady for a moment, and so are all where their control plane has one of its own. An
+    expression that cannot be evaluated is said, not ignored.
+    """
+    nodes = observed[ListNodes()]
+    if spec.node_health_monitor is None or isinstance(nodes, Unreadable):
+        return status
+    expression = spec.node_health_monitor.cel.expression
+    names = frozenset(pod.spec.node_name for pod in pods if pod.spec.node_name and is_live(pod))
+    found = failed_nodes(expression, pick(nodes, names).values())
+    if not isinstance(found, str):
+        live = live_nodes(found, observed)
+        if isinstance(live, Reads):
+            return live
+        found = failed_nodes(expression, live.values())
+    if isinstance(found, str):
+        return _told(status, "Unknown", "InvalidExpression", found, now)
+    if not found:
+        return _told(status, "False", "NodesHealthy", "no node fails any more", now) if is_suspected(status) else status
+    suspects = cut(f"seen to fail once, and looked at again before it counts: {', '.join(found)}", LONGEST_MESSAGE)
+    known = find(status.conditions or (), HARDWARE_FAILED)
+    since = parse_rfc3339(known.last_transition_time or "") if known and known.message == suspects else None
+    if since is None or since > now:
+        others = [item for item in status.conditions or () if item.type != HARDWARE_FAILED]
+        fresh = status.model_copy(update={"conditions": others})
+        return _told(fresh, "Unknown", SUSPECTED, suspects, now)
+    if (now - since).total_seconds() < AGAIN_SECONDS:
+        return status
+    blamed = [FailedNode(name=name, reason=HARDWARE_FAILURE, message=NODE_FAILED) for name in found]
+    return status.model_copy(update={"failed_nodes": blamed})
+
+
+def is_suspected(status: JobStatus) -> bool:
+    """Tell whether a node seemed to fail at the last look."""
+    known = find(status.conditions or (), HARDWARE_FAILED)
+    return known is not None and known.reason == SUSPECTED
+
+
+def _told(status: JobStatus, value: str, reason: str, message: str, now: datetime) -> JobStatus:
+    conditions = set_condition(status.conditions or (), HARDWARE_FAILED, value, reason, message, now)
+    return status.model_copy(update={"conditions": list(conditions)})
 
 
 def facts(node: Node) -> Mapping[str, Any]:

@@ -8,19 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sync_hooks.api.observed import Pod
-from sync_hooks.api.trainer import LABEL_REPLICATED_JOB
+from sync_hooks.execution.phase import place_of
 from sync_hooks.execution.starting import statuses
-from sync_hooks.measurements.pods import COMPLETION_INDEX, JOB_INDEX, restarts_of
+from sync_hooks.measurements.pods import restarts_of
 
 
 def recoveries(pods: Sequence[Pod]) -> Iterator[str]:
     """Say what was started again, from the pods that are left."""
     if restarts := max(map(restarts_of, pods), default=0):
         yield f"JobSet restarted the workload {_times(restarts)}"
-    well = {_place(pod) for pod in pods if pod.status.phase == "Succeeded"}
+    well = {place_of(pod) for pod in pods if pod.status.phase == "Succeeded"} - {None}
     for pod in sorted(pods, key=lambda known: known.name):
         where = f"pod {pod.name} on node {pod.spec.node_name}"
-        if pod.status.phase == "Failed" and _place(pod) in well:
+        if pod.status.phase == "Failed" and place_of(pod) in well:
             yield f"{where} failed, and another took its place"
         for container in statuses(pod):
             if container.restart_count:
@@ -29,7 +29,3 @@ def recoveries(pods: Sequence[Pod]) -> Iterator[str]:
 
 def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
-
-
-def _place(pod: Pod) -> tuple[str, ...]:
-    return tuple(pod.labels.get(label, "") for label in (LABEL_REPLICATED_JOB, JOB_INDEX, COMPLETION_INDEX))

@@ -17,7 +17,7 @@ from sync_hooks.api.request import TrainJobChild, TrainJobStatus
 from sync_hooks.api.time import parse_rfc3339
 from sync_hooks.api.trainer import LABEL_REPLICATED_JOB, LAUNCHER, WORKER
 from sync_hooks.execution.starting import has_run, main_status, statuses
-from sync_hooks.measurements.pods import COMPLETION_INDEX, JOBSET_UID
+from sync_hooks.measurements.pods import COMPLETION_INDEX, JOB_INDEX, JOBSET_UID
 
 PENDING = "Pending"
 RUNNING = "Running"
@@ -34,6 +34,7 @@ UNSCHEDULABLE = "WorkloadUnschedulable"
 RUNS = "WorkloadRunning"
 HELD_UP = "WorkloadHeldUp"
 COMPLETION_PENDING = "CompletionPending"  # the pods have succeeded; JobSet and Trainer have not told so
+SIDECAR_RUNNING = "SidecarRunning"  # the workload has succeeded; what was put beside it keeps its pods from ending
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +118,25 @@ def _started(pods: Sequence[Pod], held: Sequence[str]) -> Workload:
     if held:
         return Workload(RUNNING, HELD_UP, held[0], started)
     told = [pod for pod in pods if is_launcher(pod)] or pods
-    if all(pod.status.phase == "Succeeded" for pod in told):
+    if all(map(ran_to_the_end, told)):
         who = f"pod {told[0].name}" if len(told) == 1 else f"all {len(told)} pods"
-        text = f"{who} ran to the end, and the TrainJob does not say so yet"
-        return Workload(RUNNING, COMPLETION_PENDING, text, started, max(map(_finished_at, told)) or None)
+        beside = next((text for pod in told if (text := _beside(pod))), "")
+        text = f"{who} ran to the end, and {beside or 'the TrainJob does not say so yet'}"
+        reason = SIDECAR_RUNNING if beside else COMPLETION_PENDING
+        return Workload(RUNNING, reason, text, started, max(map(_finished_at, told)) or None)
     return Workload(RUNNING, RUNS, f"{len(pods)} pods run", started)
+
+
+def ran_to_the_end(pod: Pod) -> bool:
+    """Tell whether a pod's workload succeeded, although a sidecar may still run."""
+    ended = main_status(pod).state.terminated
+    return pod.status.phase == "Succeeded" or (ended is not None and ended.exit_code == 0 and is_live(pod))
+
+
+def _beside(pod: Pod) -> str:
+    """Say what still runs in a pod that is not over, empty where it is."""
+    runs = [item.name for item in pod.status.container_statuses if item.state.running is not None]
+    return f"container {runs[0]} of pod {pod.name} still runs beside it" if is_live(pod) and runs else ""
 
 
 def started_at(pod: Pod) -> str | None:
@@ -185,6 +200,12 @@ def is_going(pod: Pod) -> bool:
 def is_worker(pod: Pod) -> bool:
     """Tell whether a pod is one of the workers, which have a number each."""
     return pod.labels.get(LABEL_REPLICATED_JOB) == WORKER
+
+
+def place_of(pod: Pod) -> tuple[str, ...] | None:
+    """Return which pod of its JobSet one is, as another made in its place is too; None for one without a number."""
+    place = tuple(pod.labels.get(label, "") for label in (LABEL_REPLICATED_JOB, JOB_INDEX, COMPLETION_INDEX))
+    return place if place[-1] else None
 
 
 def is_launcher(pod: Pod) -> bool:

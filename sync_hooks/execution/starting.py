@@ -1,4 +1,4 @@
-"""Containers that a runtime could not start: for want of their program, which is the image's or the run's own fault.
+"""Containers that a runtime could not start for want of their program or of memory: the image's or the run's own fault.
 
 Whatever else keeps a container from starting (devices, hooks of the GPU's runtime, mounts) is no matter of this module.
 """
@@ -18,20 +18,21 @@ _NO_PROGRAM = re.compile(
     r"(?:executable file not found|no such file or directory|permission denied|is a directory|exec format error)"
 )
 _CRUN_NO_PROGRAM = re.compile(r"executable file `[^`]*` not found")
+_TOO_LITTLE_MEMORY = re.compile(r"memory limit too low")  # runc's guess where its own start was killed for it
 _THE_NODES = re.compile(
     r"unable to retrieve OCI runtime error|error running hook|fork/exec"
     r'|nvidia-container|exec: \\?"(?:/usr/bin/)?nvidia-'  # its GPU runtime brings them into every container
 )
 
 
-def lacks_program(message: str) -> bool:
-    """Tell whether a container runtime says that the container's program is not there, or cannot be run.
+def can_start_nowhere(message: str) -> bool:
+    """Tell whether a container runtime says that the program is not there or cannot be run, or has too little memory.
 
     Not where the program is the node's own: its container runtime, a hook, or what the GPU's runtime mounts.
     """
     if _THE_NODES.search(message):
         return False
-    return bool(_NO_PROGRAM.search(message) or _CRUN_NO_PROGRAM.search(message))
+    return any(known.search(message) for known in (_NO_PROGRAM, _CRUN_NO_PROGRAM, _TOO_LITTLE_MEMORY))
 
 
 def statuses(pod: Pod) -> tuple[ContainerStatus, ...]:

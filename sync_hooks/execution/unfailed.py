@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from sync_hooks.api.observed import Pod
 from sync_hooks.api.time import parse_rfc3339, seconds_between
-from sync_hooks.execution.phase import held_up, is_going, is_launcher, is_live, placed_at
-from sync_hooks.execution.starting import has_run, lacks_program, statuses
+from sync_hooks.execution.phase import held_up, is_going, is_launcher, is_live, placed_at, ran_to_the_end
+from sync_hooks.execution.starting import can_start_nowhere, has_run, statuses
 
 SLOW_SECONDS = 300  # most images are pulled by then
 NOT_THE_NODES = frozenset(
@@ -38,7 +38,9 @@ def refused(pods: Sequence[Pod]) -> str | None:
 
 def _is_refused(pod: Pod) -> bool:
     waiting = [status.state.waiting for status in statuses(pod) if status.state.waiting is not None]
-    return not has_run(pod) and any(state.reason in NOT_THE_NODES or lacks_program(state.message) for state in waiting)
+    return not has_run(pod) and any(
+        state.reason in NOT_THE_NODES or can_start_nowhere(state.message) for state in waiting
+    )
 
 
 def stuck(pods: Sequence[Pod]) -> dict[str, str]:
@@ -86,6 +88,15 @@ def waited_for(pods: Sequence[Pod], failed_at: str) -> dict[str, str]:
         for pod in late
         if pod.spec.node_name and not is_launcher(pod)
     }
+
+
+def left_behind(pods: Sequence[Pod]) -> dict[str, str]:
+    """Name the nodes of workers that still ran when others had ended well."""
+    workers = [pod for pod in pods if not is_launcher(pod) and pod.spec.node_name]
+    well = {pod.spec.node_name for pod in workers if ran_to_the_end(pod)}
+    late = {pod.spec.node_name: pod for pod in workers if is_live(pod) and pod.spec.node_name not in well}
+    text = "still ran when the time was over; others had ended well"
+    return {node: f"pod {pod.name} on node {node} {text}" for node, pod in late.items()} if well else {}
 
 
 def _waits(pod: Pod) -> bool:

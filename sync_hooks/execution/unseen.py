@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sync_hooks.api.observed import LiveObject
+from sync_hooks.api.observed import LiveObject, Told
 from sync_hooks.api.request import Request
 from sync_hooks.api.results import Waiting
-from sync_hooks.api.sync import GetObject, ListSyncErrors, Observed, Reads, Unreadable
+from sync_hooks.api.sync import GetObject, ListEvents, Observed, Reads, Unreadable
 from sync_hooks.execution.ownership import standing, what_goes
 from sync_hooks.execution.waiting import (
     CHILD_GIVE_UP_SECONDS,
@@ -25,6 +25,8 @@ from sync_hooks.execution.waiting import (
     wait_within,
     waited,
 )
+
+SYNC_ERROR = "SyncError"  # Metacontroller's reason for what it could not do with a parent's children
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ def look_for(
         return waiting
     metadata = request.parent.metadata
     live = GetObject(child["apiVersion"], kind, name, metadata.namespace)
-    errors = ListSyncErrors(metadata.namespace, metadata.uid)
+    errors = ListEvents(metadata.namespace, SYNC_ERROR, metadata.uid)
     if live not in observed or errors not in observed:
         return Reads((live, errors))
     found = observed[live]
@@ -63,7 +65,7 @@ def look_for(
     return waiting.model_copy(update={"message": text})
 
 
-def _problem(kind: str, name: str, found: LiveObject | Unreadable | None, errors: tuple[str, ...] | Unreadable) -> str:
+def _problem(kind: str, name: str, found: LiveObject | Unreadable | None, errors: tuple[Told, ...] | Unreadable) -> str:
     if found is None:
         return f"{kind} {name} cannot be created: {_error_text(errors)}"
     if isinstance(found, Unreadable):
@@ -71,7 +73,7 @@ def _problem(kind: str, name: str, found: LiveObject | Unreadable | None, errors
     return f"{kind} {name} is there and not seen yet"
 
 
-def _error_text(errors: tuple[str, ...] | Unreadable) -> str:
+def _error_text(errors: tuple[Told, ...] | Unreadable) -> str:
     if isinstance(errors, Unreadable):
         return f"the reason cannot be read: {errors.reason}"
-    return errors[0] if errors else "no error was reported"
+    return errors[0].message if errors else "no error was reported"

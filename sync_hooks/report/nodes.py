@@ -18,7 +18,8 @@ LEVEL = 9  # of gzip: a list is written once a run
 DRAINED = "Drained"
 NODE_LOST = "NodeLost"
 NODE_NOT_READY = "NodeNotReady"
-GONE = frozenset({DRAINED, NODE_LOST, NODE_NOT_READY})
+NODE_UNFIT = "NodeUnfit"  # it lost a device, or was tainted: planning would not take it any more
+GONE = frozenset({DRAINED, NODE_LOST, NODE_NOT_READY, NODE_UNFIT})
 """Reasons that exclude a node and do not blame it."""
 
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from certs.authority import KeyPair, issue
+from certs.authority import CLOCK_SKEW, KeyPair, issue
 from certs.changes import changed
 from certs.credentials import Certificates, Credentials, Progress, Stage, Tokens
 from certs.inspection import Reason, authority_fault, serving_fault
@@ -17,7 +17,7 @@ from certs.settings import Settings
 from certs.situation import Action, Decision, Facts, Seen, Situation, Track
 from tests.support.installation import NAMES, NOW, SETTINGS, TOKEN, credentials, pair
 
-DAY = timedelta(days=1)
+SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
 GOOD = credentials()
 NEXT_AUTHORITY, NEXT_SERVING = pair()
 SETTLE, PATIENCE = SETTINGS.settle, SETTINGS.patience
@@ -250,6 +250,22 @@ def test_a_rotation_goes_on_when_all_are_as_far(
 def test_tokens(content: Credentials, facts: Facts, after: timedelta, expected: Action | None) -> None:
     found = [row for row in decisions(content, facts, NOW + after) if row[0] is TOKEN_TRACK]
     assert [action for _, action, _ in found] == ([expected] if expected else [])
+
+
+AGES = [
+    pytest.param(with_tokens(1, current=1), timedelta(0), None, id="made now"),
+    pytest.param(with_tokens(1, current=1), CLOCK_SKEW, None, id="made by a clock that is ahead"),
+    pytest.param(with_tokens(1, current=1), CLOCK_SKEW + SECOND, Action.PUBLISH, id="made in the future"),
+    pytest.param(with_tokens(1, current=1), -400 * DAY, Action.PUBLISH, id="made long ago"),
+    pytest.param(with_tokens(1, 2, current=1), -400 * DAY, None, id="made long ago, and its successor is published"),
+]
+
+
+@pytest.mark.parametrize(("content", "age", "expected"), AGES)
+def test_a_token_gets_one_successor_for_its_age(content: Credentials, age: timedelta, expected: Action | None) -> None:
+    aged = replace(content, tokens=replace(content.tokens, made=NOW + age))
+    found = [row for row in decisions(aged) if row[0] is TOKEN_TRACK]
+    assert found == ([(TOKEN_TRACK, expected, Reason.DUE)] if expected else [])
 
 
 def test_what_is_asked_for_begins_both_rotations() -> None:

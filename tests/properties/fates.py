@@ -61,11 +61,13 @@ def _saves(rule: Rule) -> bool:
 def _is_hidden(play: Play, rule: Rule) -> bool:
     """Tell whether a workload may end before anybody has looked, so that nobody knows where its workers were.
 
-    mpirun names a worker that has failed by its number, and JobSet removes the workers.
+    mpirun names a worker that has failed by its number, and JobSet removes the workers. A pod that is evicted is a
+    worker, one that fails where no nodes are named is the launcher.
     """
     disturbed = play.faults != Faults() or bool(play.actions)
     late = disturbed and (rule.after or 0.0) < READ_IN_TIME_SECONDS
-    return play.framework == "mpi" and rule.outcome in LOSE_PODS and bool(rule.nodes) and late
+    worker = rule.outcome == "Evicted" or (rule.outcome == "Failed" and bool(rule.nodes))
+    return play.framework == "mpi" and worker and late
 
 
 def is_certain(play: Play) -> bool:

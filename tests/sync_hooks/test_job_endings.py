@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sync_hooks.api.sync import GetObject, ListNodes, Unreadable
+from sync_hooks.api.sync import GetObject, ListNodes, Observed, Result, Unreadable
 from sync_hooks.api.time import rfc3339
 from tests.support.hooks import condition, live, manifest, pod
 from tests.sync_hooks.test_job import (
@@ -44,6 +44,12 @@ NO_HEARTBEAT = {"conditions": [condition("Ready", "Unknown")]}
 BROKEN = {GetObject("v1", "Node", "n1"): live(manifest("Node", "n1", status=NO_HEARTBEAT))}
 
 
+def seen_twice(children: list[dict[str, Any]], observed: Observed, **spec: Any) -> Result:
+    """Look at a Job, and again after half a minute: what is seen of a node but once does not count."""
+    first = sync(parent(**spec), children, observed)
+    return sync(parent(dict(first.status), **spec), children, observed, seconds=31)
+
+
 def goodput(**status: Any) -> dict[str, Any]:
     return manifest("GoodputMeasurement", f"{NAME}-goodput", status=status)
 
@@ -53,7 +59,7 @@ def goodput(**status: Any) -> dict[str, Any]:
 
 def test_a_node_that_fails_under_a_workload_ends_it_and_is_blamed_by_name():
     observed = {JOBSET: jobset(), PODS: RUNNING, ListNodes(): (bad_node("n1"), node("n2")), **BROKEN}
-    answer = sync(parent(**HEALTH), [train_job()], observed)
+    answer = seen_twice([train_job()], observed, **HEALTH)
     assert (states(answer)["HardwareFailed"], reason(answer, "Failed")) == ("True", "HardwareFailureDetected")
     assert [found["name"] for found in answer.status["failedNodes"]] == ["n1"]
     settled = sync(parent(answer.status, **HEALTH), [train_job()], observed)
@@ -75,9 +81,8 @@ def test_an_expression_that_cannot_be_evaluated_is_said_and_blames_nobody():
 
 
 def test_a_failed_node_is_not_restarted_on():
-    with_checkpoint = parent(**HEALTH, **CHECKPOINT)
     observed = {JOBSET: jobset(), PODS: RUNNING, ListNodes(): (bad_node("n1"),), **BROKEN}
-    answer = sync(with_checkpoint, [train_job(), goodput(lastCheckpointStep=20)], observed)
+    answer = seen_twice([train_job(), goodput(lastCheckpointStep=20)], observed, **HEALTH, **CHECKPOINT)
     assert states(answer)["Failed"] == "True"
 
 

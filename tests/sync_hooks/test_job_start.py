@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from sync_hooks.api.observed import Pod
-from sync_hooks.api.sync import Read, Result
-from tests.support.hooks import STAMP, condition, failed_pod, live, manifest, owned, pod
+from sync_hooks.api.observed import Condition, Pod, Told
+from sync_hooks.api.sync import ListEvents, Read, Result
+from tests.support.hooks import NAMESPACE, STAMP, condition, failed_pod, live, manifest, owned, pod
 from tests.sync_hooks.test_job import (
     ATTEMPT,
     FRESH,
@@ -193,3 +193,77 @@ def test_a_jobset_of_somebody_else_is_waited_for_and_then_given_up():
         answer = sync(parent(dict(answer.status)), [train_job()], world, seconds)
     assert reason(answer, "Failed") == "WorkloadCreationError"
     assert "failedNodes" not in answer.status
+
+
+REFUSED = "1 of 2 pods exist: others were not made, or quota or PodSecurity refuse them"
+QUOTA = 'pods "x" is forbidden: exceeded quota: gpus'
+BROKEN = 'Job.batch "x" is invalid: spec.template.spec.containers[0].image: Required value'
+
+
+def refused_looks(*seconds: float, pods: tuple[Pod, ...] = (running("a", "n1"),), **told: str) -> Result:
+    """Look at a Job whose pods are not made; ``told`` has what events say, by their reason."""
+    world: dict[Read, Any] = {JOBSET: jobset(), PODS: pods, FRESH: pods}
+    for reason_, words in told.items():
+        by_uid = ListEvents(NAMESPACE, reason_, uid="uid-jobset")
+        by_name = ListEvents(
+            NAMESPACE, reason_, kind="Job", name=f"{ATTEMPT}-{'launcher' if len(pods) > 1 else 'node'}-0"
+        )
+        world |= {by_uid: (Told(words, STAMP),), by_name: (Told(words, STAMP), Told("older", STAMP))}
+    status: dict[str, Any] | None = None
+    for at in seconds:
+        answer = sync(parent(status, **MPI), [train_job()], world, at)
+        status = dict(answer.status)
+    return answer
+
+
+def test_why_pods_are_not_made_is_told_in_the_words_of_who_should_make_them():
+    assert refused_looks(0, 31, FailedCreate=QUOTA).status["waiting"]["message"] == f"{REFUSED}: {QUOTA}"
+    assert refused_looks(0, 31).status["waiting"]["message"] == REFUSED
+    day = refused_looks(0, 31, 3600, 7200, FailedCreate=QUOTA)
+    assert states(day)["InProgress"] == "True"  # quota is a queue
+
+
+def test_what_no_api_server_will_ever_take_is_not_waited_for_a_day():
+    assert states(refused_looks(0, 31, 299, JobCreationFailed=BROKEN))["InProgress"] == "True"
+    found = refused_looks(0, 31, 301, JobCreationFailed=BROKEN)
+    failure = next(item for item in found.status["conditions"] if item["type"] == "Failed")
+    assert (failure["reason"], failure["message"]) == ("WorkloadCreationError", BROKEN)
+
+
+def test_a_launcher_that_is_refused_is_told_of_once_all_workers_are_ready():
+    ready, unready = (
+        tuple(
+            msgspec.structs.replace(found, status=msgspec.structs.replace(found.status, conditions=(told,)))
+            for found in (running("a", "n1"), running("b", "n2"))
+        )
+        for told in (msgspec.convert(condition("Ready", value), Condition) for value in ("True", "False"))
+    )
+    assert QUOTA in refused_looks(0, 31, pods=ready, FailedCreate=QUOTA).status["waiting"]["message"]
+    assert QUOTA not in refused_looks(0, 31, pods=unready, FailedCreate=QUOTA).status["waiting"]["message"]
+
+
+def beside(name: str, node: str, *, runs: bool = True) -> Pod:
+    """A pod whose workload has ended well, and whose sidecar may run on."""
+    over = {"terminated": {"exitCode": 0, "startedAt": STAMP, "finishedAt": "2026-01-01T12:05:00Z"}}
+    sidecar = {"running": {"startedAt": STAMP}} if runs else over
+    statuses = [{"name": "istio-proxy", "state": sidecar}, {"name": "node", "state": over}]
+    return pod(name, node=node, phase="Running" if runs else "Succeeded", containerStatuses=statuses)
+
+
+def test_a_sidecar_that_never_ends_blames_no_node_and_holds_none_for_a_day():
+    pods = (beside("a", "n1"), beside("b", "n2"))
+    found = looks(pods, 0, 301, 1700)
+    waiting = found.status["waiting"]
+    told = "all 2 pods ran to the end, and container istio-proxy of pod a still runs beside it"
+    assert (waiting["reason"], waiting["message"]) == ("SidecarRunning", told)
+    over = looks(pods, 0, 301, 1700, 1801, 1840)
+    assert reason(over, "Failed") == "SidecarRunning"
+    assert looks(pods, 1850, status=dict(over.status)).status["attribution"] == "None"
+
+
+def test_a_sidecar_that_ends_in_time_lets_the_workload_succeed():
+    found = looks((beside("a", "n1"), beside("b", "n2")), 0, 301, 1700)
+    ended = (beside("a", "n1", runs=False), beside("b", "n2", runs=False))
+    over = train_job(condition("Complete"))
+    world: dict[Read, Any] = {JOBSET: jobset(), PODS: ended, FRESH: ended}
+    assert states(sync(parent(dict(found.status)), [over], world, 1710))["Succeeded"] == "True"

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from sync_hooks.api.names import iteration_name
-from sync_hooks.api.observed import NodeSpec
-from sync_hooks.api.sync import GetObject, ListNodes, ListPods, ListSyncErrors, Result, Unreadable
+from sync_hooks.api.observed import NodeSpec, Told
+from sync_hooks.api.sync import GetObject, ListEvents, ListNodes, ListPods, Result, Unreadable
 from sync_hooks.planning.plan import PLAN_KEY
 from sync_hooks.report.iteration import RESULT_KEY, GroupResult, IterationResult, result_payload
 from tests.support.hooks import NAMESPACE, STAMP, condition, live, manifest, pod
@@ -121,7 +121,7 @@ def test_a_group_whose_jobs_name_is_taken_fails_with_the_reason_and_the_others_g
 
 def refused(stored_plan, children: list[dict[str, Any]], launched: str = "") -> Result:
     """The answer after five minutes in which the API did not let a Job be made, and a second look."""
-    world = {ListSyncErrors(NAMESPACE, "uid-run"): ("exceeded quota: jobs",)}
+    world = {ListEvents(NAMESPACE, "SyncError", "uid-run"): (Told("exceeded quota: jobs"),)}
     answer = sync(marked(stored_plan, **({"launched": launched} if launched else {})), children, world)
     for seconds in (31, 301, 332):
         answer = sync(parent(status=answer.status), children, world, seconds=seconds)

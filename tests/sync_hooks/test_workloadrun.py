@@ -7,13 +7,14 @@ from typing import Any
 
 from sync_hooks import workloadrun
 from sync_hooks.api.model import LONGEST_MESSAGE
-from sync_hooks.api.sync import GetObject, ListSyncErrors, Observed, Result, Unreadable
+from sync_hooks.api.observed import Told
+from sync_hooks.api.sync import GetObject, ListEvents, Observed, Result, Unreadable
 from tests.support.asking import ask
 from tests.support.hooks import NAMESPACE, NOW, condition, live, manifest, owned, request
 
 SPEC = {"image": "img", "numNodes": 2, "framework": {"exec": {"command": ["true"]}}}
 WORKFLOW = GetObject("cre.nvidia.com/v1alpha1", "Workflow", "run", NAMESPACE)
-ERRORS = ListSyncErrors(NAMESPACE, "uid-run")
+ERRORS = ListEvents(NAMESPACE, "SyncError", "uid-run")
 REF = {"name": "run", "namespace": NAMESPACE}
 
 
@@ -48,7 +49,7 @@ def test_the_retention_of_a_run_reaches_its_workflow():
 
 
 def test_a_workflow_that_cannot_be_made_is_named_with_the_clusters_words_and_given_up():
-    world = {ERRORS: ("admission webhook denied the request",)}
+    world = {ERRORS: (Told("admission webhook denied the request"),)}
     first = sync(run(), [], world)
     later = sync(run(status=first.status), [], world, seconds=31)
     assert "denied the request" in later.status["waiting"]["message"]

@@ -18,7 +18,7 @@ from cli.simulator.scenario import Rule, Scenario
 from cli.simulator.simulation import HotLoop, Refused, Simulation
 from sync_hooks.api.errors import FieldError
 from sync_hooks.api.observed import LiveObject, Log, Node, Pod
-from sync_hooks.api.sync import GetLogProfile, GetObject, ListNodes, ListPods, ListSyncErrors, ReadLog, Unreadable
+from sync_hooks.api.sync import GetLogProfile, GetObject, ListEvents, ListNodes, ListPods, ReadLog, Unreadable
 from tests.cli.simulator.cluster import START, Hooks, controller, parent, simulation, train_job, training_runtime
 from tests.cli.simulator.tiers import Tiers
 from tools.bench.simulator import measure
@@ -120,9 +120,9 @@ class TestReading:
         cluster = simulation(hooks, [controller("c", RUNS)])
         run = cluster.store.create(parent())
         cluster.run(600)
-        errors = cluster.reader.read(ListSyncErrors("default", run.uid))
-        assert [error.rsplit(" ", 1)[1] for error in errors] == ["x/v2", "x/v1"]
-        assert cluster.reader.read(ListSyncErrors("default", "other")) == ()
+        errors = cluster.reader.read(ListEvents("default", "SyncError", run.uid))
+        assert [error.message.rsplit(" ", 1)[1] for error in errors] == ["x/v2", "x/v1"]
+        assert cluster.reader.read(ListEvents("default", "SyncError", "other")) == ()
 
 
 class TestApplying:

@@ -79,10 +79,25 @@ def evicted_without_end() -> Pod:
     return pod("a", node="n1", conditions=[target])
 
 
+def done_and_evicted() -> Pod:
+    evicted = condition("DisruptionTarget", reason="EvictionByEvictionAPI", at=later(0))
+    return pod("a", node="n1", phase="Succeeded", conditions=[evicted])
+
+
+def done_beside_a_sidecar() -> Pod:
+    runs = {"name": "mesh", "state": {"running": {"startedAt": later(0)}}}
+    over = {"name": "node", "state": {"terminated": {"exitCode": 0}}}
+    return removed_from(pod("a", node="n1", containerStatuses=[over, runs]))
+
+
+def removed_from(found: Pod) -> Pod:
+    plain = msgspec.to_builtins(found)
+    return msgspec.convert({**plain, "metadata": {**plain["metadata"], "deletionTimestamp": later(30)}}, Pod)
+
+
 def removed(name: str, node: str) -> Pod:
     """A pod that runs and is being deleted, by whomever."""
-    plain = msgspec.to_builtins(pod(name, node=node))
-    return msgspec.convert({**plain, "metadata": {**plain["metadata"], "deletionTimestamp": later(30)}}, Pod)
+    return removed_from(pod(name, node=node))
 
 
 @pytest.mark.parametrize(
@@ -97,6 +112,8 @@ def removed(name: str, node: str) -> Pod:
         pytest.param((failed_pod("a", "n1", 137, reason="Terminated"),), True, id="its node was shut down"),
         pytest.param((killed(1, since=0),), True, id="its pod was evicted through the API"),
         pytest.param((pod("a", node="n1", phase="Succeeded"),), False, id="its pod ended well"),
+        pytest.param((done_and_evicted(), failed_pod("b", "n2", at=later(1))), False, id="it had ended well before"),
+        pytest.param((done_beside_a_sidecar(),), False, id="its workload ended well, only a sidecar ran on"),
         pytest.param((failed_pod("a", "n2", exit_code=1),), None, id="its pod is gone and another one failed"),
         pytest.param((failed_pod("a", "n2", role="launcher"),), None, id="its pod is gone and the launcher failed"),
         pytest.param((pod("a", node="n2", phase="Failed", reason="Evicted"), killed(1)), None, id="nobody knows when"),

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from sync_hooks.api.observed import LiveObject
+from sync_hooks.api.observed import LiveObject, Told
 from sync_hooks.api.results import Waiting
-from sync_hooks.api.sync import GetObject, ListSyncErrors, Reads, Unreadable
+from sync_hooks.api.sync import GetObject, ListEvents, Reads, Unreadable
 from sync_hooks.execution.unseen import GivenUp, look_for
 from tests.support.hooks import NAMESPACE, NOW, STAMP, live, manifest, owned, request
 
 PARENT = manifest("Workflow", "run")
 CHILD = manifest("Job", "run-g0-i1")
 JOB = GetObject("cre.nvidia.com/v1alpha1", "Job", "run-g0-i1", NAMESPACE)
-ERRORS = ListSyncErrors(NAMESPACE, "uid-run")
+ERRORS = ListEvents(NAMESPACE, "SyncError", "uid-run")
 WAITING = Waiting(reason="JobNotSeen", message="", since=STAMP, object="Job/run-g0-i1")
 LATE = Waiting(reason="JobNotSeenOverdue", message="", since=STAMP, object="Job/run-g0-i1")
 LEFT = owned(CHILD, manifest("Workflow", "run", uid="uid-of-before"))
@@ -45,7 +45,7 @@ def test_after_half_a_minute_it_is_looked_for_live_with_what_the_cluster_says():
 @pytest.mark.parametrize(
     ("found", "errors", "message"),
     [
-        pytest.param(None, ("denied", "older"), "cannot be created: denied", id="it cannot be made"),
+        pytest.param(None, (Told("denied"), Told("older")), "cannot be created: denied", id="it cannot be made"),
         pytest.param(None, (), "cannot be created: no error was reported", id="nobody says why"),
         pytest.param(None, Unreadable("403"), "cannot be created: the reason cannot be read: 403", id="no events"),
         pytest.param(Unreadable("timeout"), (), "is not seen and cannot be read: timeout", id="it cannot be read"),

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from sync_hooks.api.request import FailedNodeFacts
-from sync_hooks.execution.conclusion import coverage_of
+from sync_hooks.api.workflow import Coverage
+from sync_hooks.execution.conclusion import coverage_of, left_out
 from sync_hooks.planning.plan import Group, Plan
 from sync_hooks.report.iteration import GroupResult, IterationResult
 from sync_hooks.report.nodes import node_verdicts
@@ -109,6 +110,16 @@ def test_a_node_that_joined_later_is_listed_where_it_is_to_blame_and_covers_noth
     left = structs.replace(gone(0, "new"), nodes=("a", "new"))
     assert node_verdicts(plan, [IterationResult(1, (left,))]).excluded == ()
     assert judge((bad(0, "new"), good(1), good(2))).failed == ()  # no worker of a pinned group runs elsewhere
+
+
+def test_a_node_that_was_left_out_and_ran_after_all_is_counted_once():
+    plan = Plan(groups=(Group(),), candidates=("a", "b"), exclusions=(("c", "cordoned"),), unpinned=True, targeted=3)
+    outcome = structs.replace(bad(0, "c"), nodes=("a", "c"))
+    verdicts = node_verdicts(plan, [IterationResult(1, (outcome,))])
+    assert left_out(plan, verdicts) == {}
+    assert coverage_of(plan, verdicts) == Coverage(targeted=3, tested=1, excluded=0, inconclusive=2)
+    untouched = node_verdicts(plan, [IterationResult(1, (GroupResult(nodes=("a", "b")),))])
+    assert coverage_of(plan, untouched) == Coverage(targeted=3, tested=2, excluded=1, inconclusive=0)
 
 
 def again(last: GroupResult, *names: str) -> GroupResult:
