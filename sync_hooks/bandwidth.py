@@ -96,7 +96,8 @@ def _of_logs(sample: Sample, job: JobState) -> Answer:
     pages = sampling.pages(reads, sample.observed)
     if isinstance(pages, Reads):
         return pages
-    page = pages[0]
+    read_before = [known.cursor for known in (reading, sample.status.reading) if known]
+    page = answering.shown_of(sample, job, pages[0], *read_before)
     if isinstance(page, Unreadable):
         return _without_logs(sample, job, page)
     return (_finish if job.ended else _read_running)(sample, job, logs, reading, page)

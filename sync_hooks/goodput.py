@@ -109,6 +109,8 @@ def _of_logs(sample: Sample, job: JobState) -> Answer:
     found = sampling.pages(sampling.log_reads(sample.namespace, logs.sources, cursors), sample.observed)
     if isinstance(found, Reads):
         return found
+    read_on = zip(found, cursors, strict=True)
+    found = tuple(answering.shown_of(sample, job, page, cursor) for page, cursor in read_on)
     pairs = tuple(zip(logs.sources, found, strict=True))
     pages = tuple((source, page) for source, page in pairs if isinstance(page, Log))
     problem = next((page for page in found if isinstance(page, Unreadable)), None)

@@ -27,6 +27,7 @@ from sync_hooks.api.sync import (
     ReadLog,
     Unreadable,
 )
+from sync_hooks.measurements.page import received
 from webhook.apiserver import RESOURCES, ApiError, ApiServer, Path
 
 PAGE = 500  # objects a list request
@@ -200,7 +201,7 @@ class Observer:
                 return items
             query = {**query, "continue": page.metadata.continue_}
 
-    def _log(self, read: ReadLog) -> Log:
+    def _log(self, read: ReadLog) -> Log | Unreadable:
         query: dict[str, str | int] = {
             "container": read.container,
             "timestamps": "true",
@@ -211,8 +212,7 @@ class Observer:
         if read.tail_lines is not None:
             query["tailLines"] = read.tail_lines
         path = Path("v1", "pods", read.namespace, read.pod, "log")
-        content = self._api.get(path, query, seconds=LOG_SECONDS)[: read.limit_bytes]
-        return Log(content=content, truncated=len(content) >= read.limit_bytes)
+        return received(self._api.get(path, query, seconds=LOG_SECONDS), read.limit_bytes)
 
     def _kinds(self, api_version: str) -> tuple[str, ...]:
         try:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 
 from sync_hooks.api.conditions import COMPLETE, MEASURING, SUCCEEDED, set_condition
+from sync_hooks.api.logcursor import LogCursor
+from sync_hooks.api.observed import Log
 from sync_hooks.api.request import Request
 from sync_hooks.api.status import write_status
 from sync_hooks.api.sync import Result, Unreadable
 from sync_hooks.api.time import parse_rfc3339, rfc3339
+from sync_hooks.measurements.page import is_lost
 from sync_hooks.measurements.pods import NotThere
 from sync_hooks.measurements.sample import Sample, SpecT, StatusT
 from sync_hooks.measurements.subject import JobState
@@ -71,6 +74,20 @@ def end_seen(known: str | None, now: datetime) -> str:
     """Return when the end of the workload was first seen: now, unless an earlier sync saw it."""
     seen = parse_rfc3339(known) if known else None
     return rfc3339(min(seen, now) if seen else now)
+
+
+def shown_of(
+    sample: Sample[SpecT, StatusT], job: JobState, page: Log | Unreadable, *read: LogCursor
+) -> Log | Unreadable:
+    """Return a page as it is, or why it is no more to go by than one that cannot be read: it lacks what was read.
+
+    An empty answer may be that of a log out of reach. It is taken for the log's end once nothing else is to be hoped
+    for.
+    """
+    if isinstance(page, Unreadable) or not any(is_lost(cursor, page) for cursor in read):
+        return page
+    lost = Unreadable("the log shows nothing of what was read of it before")
+    return page if job.ended and is_hopeless(sample, job, lost) else lost
 
 
 def is_hopeless(sample: Sample[SpecT, StatusT], job: JobState, problem: NotThere | Unreadable) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from sync_hooks.api.bandwidthmeasurement import BandwidthReading, SizeSums
 from sync_hooks.measurements.collective import Collective, bus_factor, collective
+from sync_hooks.measurements.page import gaps_note
 from sync_hooks.measurements.tally import MOST_SIZES, Wanted, may_count
 
 _FACTOR_TOLERANCE = 0.02  # of busbw / algbw, both printed with two decimals
@@ -30,6 +31,8 @@ def doubts(reading: BandwidthReading, wanted: Wanted) -> Iterator[str]:
     if unfilled := (reading.unfilled or 0) + (bool(reading.announced) and may_count(reading.table, wanted)):
         tests = "a test" if unfilled == 1 else f"{unfilled} tests"
         yield f"{tests} began and did not come to a first result: the log has the beginning of a table without rows"
+    if reading.gaps:
+        yield gaps_note(reading.gaps)
     if not wanted.test and (text := others_note(reading, wanted)):
         yield text
     if reading.left_out:

@@ -1,7 +1,7 @@
 """One piece of a log: which of its lines are new, how far it has been read, and its text in a form to search.
 
 Reading is exact: lines are told apart by their timestamps, counted where timestamps repeat, and a line that may not be
-complete yet is left for the next time. Where the log carries no timestamps, only a whole log can be read.
+complete yet is left for the next time. What carries no timestamps is no log.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from datetime import datetime, timedelta
 
 from sync_hooks.api.logcursor import LogCursor
 from sync_hooks.api.observed import Log
+from sync_hooks.api.sync import Unreadable
 from sync_hooks.measurements.stamp import moment_of, nanoseconds, stamp_of, whole_second
 
 PAGE_BYTES = 8 << 20  # what one request for logs returns at most
 _MOST_DOUBLINGS = 2  # 32 MiB for one second of log; more is not held in memory
+_LONGEST_WORDS = 200  # of what came instead of a log, in a message
 _SETTLED = timedelta(seconds=2)  # a line older than this has been written to its end
 
 _COLOURS = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z\\^_])")
@@ -27,13 +29,25 @@ class Window:
 
     ``stuck`` tells that nothing of the page can be read: one second of the log is larger than the page, or a page that
     was cut carries no timestamps. ``gap`` tells that the line read last is not there any more: rotation may have taken
-    others behind it.
+    others behind it, and where nothing is there at the end, nobody knows what was.
     """
 
     lines: bytes
     last: bool = False
     stuck: bool = False
     gap: bool = False
+
+
+def received(content: bytes, limit_bytes: int) -> Log | Unreadable:
+    """Take the answer to a request for a log with timestamps for the log, unless it bears none.
+
+    A kubelet whose container is gone, or whose container runtime is down, says so in a sentence, with status 200.
+    """
+    content = content[:limit_bytes]
+    if content and not _is_stamped(content):
+        words = content[:_LONGEST_WORDS].decode(errors="replace").split()
+        return Unreadable(f"what came is no log: {' '.join(words)}")
+    return Log(content=content, truncated=len(content) >= limit_bytes)
 
 
 def page_bytes(cursor: LogCursor) -> int:
@@ -52,13 +66,21 @@ def new_lines(cursor: LogCursor, log: Log, *, ended: bool, now: datetime) -> Win
     last = ended and not log.truncated
     end = len(content) if last else _settled_end(content, now, cut=log.truncated)
     if not _is_stamped(content):
-        unread = last and cursor.last_line_time is None
-        return Window(content if unread else b"", last=last, stuck=log.truncated)
+        return Window(b"", last=last, stuck=log.truncated, gap=last and is_lost(cursor, log))
     found = _resume(cursor, content)
     start = min(_first_later(content, cursor) if found is None else found, end)
-    return Window(
-        content[start:end], last=last, stuck=log.truncated and start == end, gap=found is None and start < end
-    )
+    gap = found is None and (last or start < end)
+    return Window(content[start:end], last=last, stuck=log.truncated and start == end, gap=gap)
+
+
+def is_lost(cursor: LogCursor, log: Log) -> bool:
+    """Tell whether a page shows neither the line read last nor a later one, and no other page would.
+
+    Rotation may have taken it a moment ago, but then later lines will come; or what came is not what was read before.
+    """
+    if cursor.last_line_time is None or log.truncated:
+        return False
+    return _resume(cursor, log.content) is None and _first_later(log.content, cursor) == len(log.content)
 
 
 def advance(cursor: LogCursor, lines: bytes) -> LogCursor:

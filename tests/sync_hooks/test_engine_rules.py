@@ -14,7 +14,7 @@ from cli.simulator.entry import Object
 from cli.simulator.selector import Selector
 from cli.simulator.simulation import product_controllers
 from sync_hooks.api.model import Condition
-from sync_hooks.api.sync import Event, ListNodes, ListPods, ReadLog
+from sync_hooks.api.sync import Event, ListNodes, ListPods, ReadLog, Unreadable
 from sync_hooks.execution.answers import transitions
 from tests.support.hooks import NOW, live, manifest
 from tests.support.hooks import condition as api_condition
@@ -122,7 +122,13 @@ def test_what_frees_nodes_or_makes_a_plan_is_read_past_the_shared_lists() -> Non
 
 
 def test_a_log_is_read_up_to_its_bound_and_no_further() -> None:
-    api = Api({"log": b"x" * 5000})
+    api = Api({"log": b"2026-01-01T12:00:00Z " + b"x" * 5000})
     log = Observer(api).read(ReadLog("default", "pod", "node", limit_bytes=1000))
     assert (len(log.content), log.truncated) == (1000, True)
     assert "limitBytes=1000" in api.asked[0]
+
+
+def test_a_kubelets_words_about_a_log_are_not_taken_for_it() -> None:
+    words = b"unable to retrieve container logs for containerd://0a1b2c3d"
+    found = Observer(Api({"log": words})).read(ReadLog("default", "pod", "node"))
+    assert found == Unreadable(f"what came is no log: {words.decode()}")

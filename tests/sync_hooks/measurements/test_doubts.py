@@ -13,7 +13,7 @@ from tests.sync_hooks.measurements.bandwidths import POD, ended, finished, outco
 from tests.sync_hooks.measurements.listings import listed
 from tests.sync_hooks.measurements.readings import ALL_REDUCE, LARGE, MESSAGE, read
 from tests.sync_hooks.measurements.tables import FIRST, NEW, OLD, OLD_ROOTED, PLAIN, SWEEP, Dialect, Result, row, table
-from tests.sync_hooks.measurements.worlds import example, stamped
+from tests.sync_hooks.measurements.worlds import WORDS, example, stamped
 
 WHOLE = table(SWEEP)
 NAMED = table(SWEEP, named=True)
@@ -205,10 +205,36 @@ def test_rows_lost_in_the_middle_of_a_table_are_doubted_although_it_ends() -> No
     assert "not whole" in str(running.status["doubts"])
 
 
-def test_a_table_rotated_away_after_its_end_is_not_doubted() -> None:
+def test_lines_that_are_lost_behind_a_whole_table_may_have_been_another() -> None:
     running = world()
     running.sync(20)
     running.logs = {POD: stamped([MESSAGE] * 90, start=400)}
     ended(running, end=450).sync(500)
-    assert (running.status["rowsSeen"], running.status.get("doubts")) == (32, None)
-    assert "1 times lines of the log were rotated away before they could be read" in running.status["notes"]
+    gap = "1 times lines of the log were rotated away before they could be read"
+    assert (running.status["rowsSeen"], running.status["doubts"]) == (32, [gap])
+
+
+@pytest.mark.parametrize("left", [b"", WORDS], ids=["nothing", "a kubelet's words"])
+def test_a_log_that_is_gone_at_the_end_does_not_pass_for_what_was_read_of_it(left: bytes) -> None:
+    running = world()
+    running.sync(20)
+    running.logs = {POD: left}
+    ended(running)
+    assert running.sync(100).resync_after == 15
+    assert running.condition("Measuring")["reason"] == "FinalReadPending"
+    assert 220 <= running.run(100) <= 280
+    reason = outcome(running)[0]
+    assert reason == ("JobSucceeded" if left == b"" else "LogsUnavailable")
+    assert running.status.get("doubts") or "summary" not in running.status
+
+
+@pytest.mark.parametrize("left", [b"", WORDS], ids=["nothing", "a kubelet's words"])
+def test_a_log_that_comes_back_is_read_as_if_it_had_never_been_gone(left: bytes) -> None:
+    running = world(logs={POD: stamped(WHOLE[:20])})
+    running.sync(20)
+    running.logs = {POD: left}
+    ended(running).sync(100)
+    running.logs = {POD: stamped(WHOLE)}
+    running.sync(115)
+    assert (outcome(running)[0], running.status["rowsSeen"]) == ("JobSucceeded", 32)
+    assert "doubts" not in running.status

@@ -17,7 +17,7 @@ from tests.sync_hooks.measurements.test_goodput_hook import (
     world,
 )
 from tests.sync_hooks.measurements.trainings import log
-from tests.sync_hooks.measurements.worlds import job, jobset, pod, stamped
+from tests.sync_hooks.measurements.worlds import WORDS, job, jobset, pod, stamped
 
 GAP = "1 times lines of the log were rotated away before they could be read"
 
@@ -30,6 +30,35 @@ def test_lines_that_rotation_took_from_the_middle_are_noted_and_doubted_in_the_e
     assert running.status["notes"] == [GAP]
     ended(running).sync(300)
     assert (running.status["doubts"], running.status.get("notes")) == ([GAP], None)
+
+
+@pytest.mark.parametrize("left", [b"", WORDS], ids=["nothing", "a kubelet's words"])
+def test_a_log_out_of_reach_is_no_look_at_the_training(left: bytes) -> None:
+    running = world(logs={FIRST: until(TRAINING, 100), LAST: b""})
+    running.sync(110)
+    before = dict(running.status)
+    running.logs = {FIRST: left, LAST: b""}
+    assert [running.sync(seconds).resync_after for seconds in (170, 185, 600)] == [15, 15, 15]
+    assert running.status == before
+    running.logs = {FIRST: log(TRAINING), LAST: b""}
+    ended(running).sync(700)
+    assert (outcome(running)[0], running.status.get("doubts")) == ("JobSucceeded", None)
+
+
+@pytest.mark.parametrize(
+    ("left", "reason"), [(b"", "JobSucceeded"), (WORDS, "LogsUnavailable")], ids=["nothing", "a kubelet's words"]
+)
+def test_a_log_that_is_gone_at_the_end_does_not_pass_for_what_was_read_of_it(left: bytes, reason: str) -> None:
+    running = world(logs={FIRST: until(TRAINING, 100), LAST: b""})
+    running.sync(110)
+    running.logs = {FIRST: left, LAST: b""}
+    ended(running)
+    assert running.sync(300).resync_after == 15
+    assert running.condition("Measuring")["reason"] == "FinalReadPending"
+    assert 420 <= running.run(300) <= 480
+    assert outcome(running)[0] == reason
+    assert running.status.get("doubts") == ([GAP] if reason == "JobSucceeded" else None)
+    assert ("result" in running.status) == (reason == "JobSucceeded")
 
 
 def test_a_log_that_begins_long_after_its_container_is_doubted() -> None:

@@ -9,14 +9,13 @@ import pytest
 
 from sync_hooks.api.bandwidthmeasurement import BandwidthReading
 from sync_hooks.api.goodputrun import EarlierRuns, GoodputRun
-from sync_hooks.api.observed import Log
-from sync_hooks.measurements.reading import read_page
+from sync_hooks.measurements.nccl import read_table
 from sync_hooks.measurements.summary import rows_seen
 from sync_hooks.measurements.training import read_lines
 from tests.sync_hooks.measurements.readings import ALL_REDUCE, HEAD, IN, LARGE, OUT
 from tests.sync_hooks.measurements.tables import SWEEP, row, table
 from tests.sync_hooks.measurements.trainings import training_profile
-from tests.sync_hooks.measurements.worlds import at, profile
+from tests.sync_hooks.measurements.worlds import profile
 
 LENGTH = 1 << 18
 PIECES = {
@@ -54,8 +53,7 @@ TABLE = table(SWEEP)
 def test_a_table_with_a_long_line_is_read_to_its_end(torn: str, piece: str) -> None:
     run = piece * (LENGTH // len(piece))
     lines = [*TABLE[:4], torn.format(row=row(LARGE), head=HEAD, out=OUT, in_=IN, run=run), *TABLE[4:]]
-    page, nccl = Log(content="\n".join(lines).encode()), profile("nccl-bandwidth")
-    reading, _ = read_page(BandwidthReading(), page, nccl, ALL_REDUCE, ended=True, now=at(9999))
+    reading = read_table(BandwidthReading(), "\n".join(lines).encode(), profile("nccl-bandwidth"), ALL_REDUCE)
     assert rows_seen(reading) >= len(SWEEP)
 
 

@@ -6,9 +6,20 @@ import pytest
 
 from sync_hooks.api.logcursor import LogCursor
 from sync_hooks.api.observed import Log
-from sync_hooks.measurements.page import PAGE_BYTES, advance, new_lines, page_bytes, readable, since, widen
+from sync_hooks.api.sync import Unreadable
+from sync_hooks.measurements.page import (
+    PAGE_BYTES,
+    advance,
+    is_lost,
+    new_lines,
+    page_bytes,
+    readable,
+    received,
+    since,
+    widen,
+)
 from sync_hooks.measurements.stamp import moment_of, nanoseconds, stamp_of, text_start, whole_second
-from tests.sync_hooks.measurements.worlds import at, kubelet, serve, stamped
+from tests.sync_hooks.measurements.worlds import WORDS, at, kubelet, serve, stamped
 
 LATER = at(1_000_000)
 
@@ -98,11 +109,43 @@ def test_a_page_before_the_last_line_read_is_no_gap() -> None:
     assert (window.lines, window.gap) == (b"", False)
 
 
-def test_a_log_without_timestamps_is_read_whole_once_it_has_ended() -> None:
-    page = Log(content=b"one\ntwo")
-    assert new_lines(LogCursor(), page, ended=False, now=LATER).lines == b""
-    assert new_lines(LogCursor(), page, ended=True, now=LATER).lines == b"one\ntwo"
-    assert new_lines(LogCursor(), Log(content=b"one\ntwo", truncated=True), ended=True, now=LATER).stuck
+@pytest.mark.parametrize("ended", [False, True])
+def test_of_what_bears_no_timestamps_nothing_is_read(ended: bool) -> None:
+    assert new_lines(LogCursor(), Log(content=b"one\ntwo"), ended=ended, now=LATER).lines == b""
+    assert new_lines(LogCursor(), Log(content=b"one\ntwo", truncated=True), ended=ended, now=LATER).stuck
+
+
+@pytest.mark.parametrize("words", [WORDS, b"\n", b"one\ntwo\n", b"2026-01-01 12:00:00 a program's own time\n"])
+def test_an_answer_without_timestamps_is_not_taken_for_a_log(words: bytes) -> None:
+    assert received(words, PAGE_BYTES) == Unreadable(f"what came is no log: {' '.join(words.decode().split())}")
+
+
+@pytest.mark.parametrize("content", [b"", stamped([""]), stamped(["one"])[:-2], b"rest\n" + stamped(["one"])])
+def test_a_log_is_taken_for_one_whether_empty_cut_or_without_its_beginning(content: bytes) -> None:
+    assert received(content, PAGE_BYTES) == Log(content=content)
+    assert received(content + stamped(["more"]), len(content)) == Log(content=content, truncated=True)
+
+
+@pytest.mark.parametrize("content", [b"", stamped(["one", "two"])], ids=["nothing", "only what is older"])
+def test_a_log_that_shows_nothing_of_what_was_read_is_a_gap_at_its_end_and_before_that_lost(content: bytes) -> None:
+    cursor, page = advance(LogCursor(), stamped(["three"], start=9)), Log(content=content)
+    assert is_lost(cursor, page)
+    window = new_lines(cursor, page, ended=True, now=LATER)
+    assert (window.lines, window.last, window.gap) == (b"", True, True)
+    assert not new_lines(cursor, page, ended=False, now=LATER).gap
+
+
+@pytest.mark.parametrize(
+    ("cursor", "page"),
+    [
+        pytest.param(LogCursor(), Log(), id="nothing was read"),
+        pytest.param(advance(LogCursor(), stamped(["one"])), Log(content=stamped(["one"])), id="nothing is new"),
+        pytest.param(advance(LogCursor(), stamped(["one"])), Log(content=stamped(["two"], start=9)), id="rotated"),
+        pytest.param(advance(LogCursor(), stamped(["one"])), Log(truncated=True), id="another page follows"),
+    ],
+)
+def test_a_log_is_not_lost_where_it_shows_what_was_read_or_what_came_later(cursor: LogCursor, page: Log) -> None:
+    assert not is_lost(cursor, page)
 
 
 def test_lines_without_a_timestamp_belong_to_the_line_before() -> None:

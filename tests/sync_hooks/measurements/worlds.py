@@ -21,13 +21,15 @@ import yaml
 from sync_hooks import bandwidth, goodput
 from sync_hooks.api.observed import LiveObject, Log, Pod
 from sync_hooks.api.sync import GetLogProfile, GetObject, ListPods, Read, ReadLog, Reads, Result, Unreadable
-from sync_hooks.measurements.page import PAGE_BYTES
+from sync_hooks.measurements.page import PAGE_BYTES, received
 from sync_hooks.measurements.profile import CompiledProfile, read_profile
 from sync_hooks.measurements.stamp import nanoseconds, stamp_of
 from tests.support.hooks import NAMESPACE, live, manifest, request
 
 ROOT = Path(__file__).parents[3]
 EPOCH = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
+WORDS = b"unable to retrieve container logs for containerd://0a1b2c3d"
+"""What a kubelet says, with status 200, of a log that it cannot find."""
 HOOKS = {"BandwidthMeasurement": bandwidth.sync, "GoodputMeasurement": goodput.sync}
 DEFAULT_PROFILES = {"BandwidthMeasurement": "nccl-bandwidth", "GoodputMeasurement": "megatron-training"}
 
@@ -257,6 +259,8 @@ class World:
         content = self.logs.get(read.pod)
         if content is None:
             return Unreadable(f"pod {read.pod} not found")
+        if content == WORDS:
+            return received(content, read.limit_bytes)
         limit = self.limit * (read.limit_bytes // PAGE_BYTES) if self.limit else read.limit_bytes
         return serve(content, read.since, limit)
 
