@@ -164,7 +164,7 @@ class BandwidthReading(ApiModel):
     networks: list[str] | None = None
     """Networks that NCCL says it uses."""
     channels: list[str] | None = None
-    """Networks that NCCL's channels between nodes go through."""
+    """Networks that NCCL's channels between nodes go through, and MNNVL where that is NVLink."""
 
 
 class BandwidthMeasurementStatus(ApiModel):
@@ -181,7 +181,8 @@ class BandwidthMeasurementStatus(ApiModel):
     """Wrong values over all rows, or wrong results by the test's footer where rows carry no counts; absent where
     nothing was checked."""
     transport: list[str] | None = None
-    """Networks that NCCL used, for example IB or Socket; needs NCCL_DEBUG=INFO in the workload."""
+    """Networks that NCCL used, for example IB or Socket, and MNNVL for NVLink between nodes; needs NCCL_DEBUG=INFO in the
+    workload."""
     socket_fallback: Bool | None = None
     """NCCL's traffic between nodes went through TCP sockets; absent where the log does not say."""
     ranks: Int32 | None = None

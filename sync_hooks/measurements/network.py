@@ -8,9 +8,11 @@ from sync_hooks.api.bandwidthmeasurement import BandwidthReading
 from sync_hooks.measurements.pattern import Pattern, hits
 
 SOCKET = "Socket"
+MNNVL = "MNNVL"  # NVLink between nodes: no network, and in its place
 
 _CHOSEN = b"NCCL INFO Using network "
 _CHANNEL = b" via NET/"
+_NVLINK_CHANNEL = b" via P2P/MNNVL"  # printed within a node too: what it does not reach has a channel of NET beside it
 _NODES = b" nNodes "
 _MOST_NAMES = 16  # a log that names more names something else
 _LONGEST_NAME = 40
@@ -26,7 +28,7 @@ def read_networks(reading: BandwidthReading, text: bytes, pattern: Pattern | Non
     return reading.model_copy(
         update={
             "networks": _merged(reading.networks, chosen),
-            "channels": _merged(reading.channels, _names(text, _CHANNEL)),
+            "channels": _merged(reading.channels, _channels(text)),
             "several_hosts": several,
         }
     )
@@ -35,19 +37,32 @@ def read_networks(reading: BandwidthReading, text: bytes, pattern: Pattern | Non
 def fell_back(reading: BandwidthReading) -> bool | None:
     """Tell whether traffic between nodes went through TCP sockets; None where the log does not say.
 
-    A channel says it outright. The choice of a network counts where there is more than one host, or may be.
+    A channel says it outright. The choice of a network counts where there is more than one host, or may be, and no
+    NVLink takes the network's place.
     """
     networks, channels = reading.networks or [], reading.channels or []
-    if channels:
+    if set(channels) - {MNNVL}:
         return SOCKET in channels
     if networks and reading.several_hosts is not False:
-        return SOCKET in networks
+        return SOCKET in networks and MNNVL not in channels
     return False if networks else None
+
+
+def unused_note(reading: BandwidthReading) -> str:
+    """Say that sockets were chosen and not needed; empty where they were not chosen, or were used."""
+    if SOCKET not in (reading.networks or ()) or reading.channels != [MNNVL]:
+        return ""
+    return f"NCCL chose the network {SOCKET} and did not use it: its channels between nodes go over NVLink ({MNNVL})"
 
 
 def _merged(old: list[str] | None, new: set[str]) -> list[str] | None:
     """Keep so many names; that of the sockets, on which a verdict depends, before any other."""
     return sorted({*(old or ()), *new}, key=lambda name: (name != SOCKET, name))[:_MOST_NAMES] or None
+
+
+def _channels(text: bytes) -> set[str]:
+    nvlink = {MNNVL} if _NVLINK_CHANNEL in text else set()
+    return _names(text, _CHANNEL) | nvlink
 
 
 def _captured(text: bytes, pattern: Pattern) -> set[str]:

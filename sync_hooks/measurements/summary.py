@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sync_hooks.api.bandwidthmeasurement import BandwidthReading, BandwidthResult, BandwidthSummary, SizeSums
 from sync_hooks.measurements.doubts import factor_note, others_note
-from sync_hooks.measurements.network import fell_back
+from sync_hooks.measurements.network import fell_back, unused_note
 from sync_hooks.measurements.page import gaps_note
 from sync_hooks.measurements.ranks import count_note
 from sync_hooks.measurements.tally import MOST_SIZES, Wanted
@@ -94,6 +94,8 @@ def _notes(reading: BandwidthReading, wanted: Wanted) -> Iterator[str]:
         yield text
     if reading.uneven:
         yield f"{reading.uneven} rows show less than half, or more than twice, of what others of their size do"
+    if text := unused_note(reading):
+        yield text
     if text := count_note(reading.fewest_ranks or reading.ranks, wanted.ranks):
         yield text
     if text := factor_note(reading, wanted, wanted.ranks):

@@ -287,6 +287,16 @@ def test_the_sample_logs_are_read(name: str, peak: float, wrong: int, network: s
     assert (fields["rows_seen"], fields["ranks"], fields["notes"]) == (32, 16, None)
 
 
+CHOSEN = ["x NCCL INFO Using network Socket", "NCCL INFO comm 0x1 rank 0 nRanks 8 nNodes 2 localRanks 4"]
+NVLINK = "gpu-0000:311:342 [3] NCCL INFO Channel 00/0 : 3[3] -> 4[0] via P2P/MNNVL"
+
+
+def test_sockets_that_were_chosen_and_not_used_are_told() -> None:
+    said = "NCCL chose the network Socket and did not use it: its channels between nodes go over NVLink (MNNVL)"
+    assert shown(read([*CHOSEN, NVLINK]), ALL_REDUCE)["notes"] == [said]
+    assert shown(read([*CHOSEN, NVLINK, "Channel 0 : 0 -> 8 via NET/Socket/0"]), ALL_REDUCE)["notes"] is None
+
+
 @pytest.mark.parametrize(
     ("lines", "networks", "fallback"),
     [
@@ -318,6 +328,23 @@ def test_the_sample_logs_are_read(name: str, peak: float, wrong: int, network: s
             ["GPUDirectTCPX_v7"],
             False,
             id="a plugin over TCP is no fallback",
+        ),
+        pytest.param([*CHOSEN, NVLINK], ["MNNVL", "Socket"], False, id="NVLink between nodes in the sockets' place"),
+        pytest.param(
+            [*CHOSEN, NVLINK, "Channel 0 : 0 -> 8 via NET/Socket/0"],
+            ["MNNVL", "Socket"],
+            True,
+            id="sockets between the domains of NVLink",
+        ),
+        pytest.param(
+            ["NCCL INFO Using network IB", NVLINK, "Channel 0 : 0 -> 8 via NET/IB/0"],
+            ["IB", "MNNVL"],
+            False,
+            id="the fabric between the domains of NVLink",
+        ),
+        pytest.param([NVLINK], ["MNNVL"], None, id="NVLink, and no word of the network beside it"),
+        pytest.param(
+            [*CHOSEN, NVLINK.replace("MNNVL", "CUMEM")], ["Socket"], True, id="NVLink within nodes, sockets between"
         ),
         pytest.param(["hello"], None, None, id="no word of it"),
     ],
