@@ -181,8 +181,8 @@ class BandwidthMeasurementStatus(ApiModel):
     """Wrong values over all rows, or wrong results by the test's footer where rows carry no counts; absent where
     nothing was checked."""
     transport: list[str] | None = None
-    """Networks that NCCL used, for example IB or Socket, and MNNVL for NVLink between nodes; needs NCCL_DEBUG=INFO in the
-    workload."""
+    """Networks that NCCL used, for example IB or Socket, and MNNVL for NVLink between nodes; needs NCCL_DEBUG=INFO in
+    the workload."""
     socket_fallback: Bool | None = None
     """NCCL's traffic between nodes went through TCP sockets; absent where the log does not say."""
     ranks: Int32 | None = None

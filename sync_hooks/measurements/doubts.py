@@ -1,7 +1,8 @@
 """Why a bandwidth reading may not stand for the whole test. Decides nothing: a figure with a doubt is still shown.
 
 A table of nccl-tests begins with its ranks, its name or its header and ends with a footer, in every version; a log that
-lacks one of them has lost rows. Tables of other programs are not asked for them.
+lacks one of them has lost rows. The average is the last line of the footer's two: only with it a table is whole. Tables
+of other programs are not asked for them.
 """
 
 from __future__ import annotations

@@ -144,7 +144,9 @@ def _take_marker(reading: BandwidthReading, marker: Hit, wanted: Wanted) -> Band
         return _new_table(_announced(reading, _NAME, wanted), {"table": table, "columns": None})
     reading = _filled(reading)
     if marker.text("over") is not None:
-        return reading.model_copy(update={"table": None, "table_counts": None, "open": None})
+        unended = (reading.unended or 0) + bool(reading.open)
+        update = {"table": None, "table_counts": None, "open": None, "unended": unended or None}
+        return reading.model_copy(update=update)
     return _take_footer(reading, marker) if reading.table_counts else reading.model_copy(update=_NO_AVERAGE)
 
 
@@ -177,23 +179,29 @@ def _take_ranks(reading: BandwidthReading, lines: Sequence[Hit], wanted: Wanted)
 
 
 def _take_footer(reading: BandwidthReading, marker: Hit) -> BandwidthReading:
-    reading = reading.model_copy(update={"open": None})
+    """Take a line of the footer in: the average is its last one in every version, and ends the table."""
     wrong, average = marker.integer("wrong"), number_of(marker.text("average"))
     if wrong is not None:
         return reading.model_copy(update={"out_of_bounds": (reading.out_of_bounds or 0) + wrong})
-    if average is None or not 0 <= average < LARGEST_BANDWIDTH:
-        return reading
+    reading = reading.model_copy(update={"open": None})
+    average = average if average is not None and 0 <= average < LARGEST_BANDWIDTH else None
     unended = (reading.unended or 0) + _lacks_rows(reading, average)
-    return reading.model_copy(update={**_NO_AVERAGE, "printed_average": round(average, 6), "unended": unended or None})
+    printed = {} if average is None else {"printed_average": round(average, 6)}
+    return reading.model_copy(update={**_NO_AVERAGE, **printed, "unended": unended or None})
 
 
-def _lacks_rows(reading: BandwidthReading, average: float) -> bool:
+def _lacks_rows(reading: BandwidthReading, average: float | None) -> bool:
     """Tell whether the rows of a table do not make the average of its footer, which is that of both placements.
 
-    Rows that were torn beyond recognition show in nothing else; one that is not missed is as fast as the average.
-    Before wrong values were counted the footer's average was that of all threads, and the rows were those of one.
+    Rows that were torn beyond recognition show in nothing else; one that is not missed is as fast as the average. An
+    average that cannot be read, None, proves no rows.
+    Before wrong values were counted the footer's average was that of all threads, and the rows were those of one; a
+    header that cannot be read does not say that it was so.
     """
-    if not reading.bus_count or reading.unread or not counts_wrong(reading.columns or ()):
+    of_threads = bool(reading.columns) and not counts_wrong(reading.columns or ())
+    if not reading.bus_count or reading.unread or of_threads:
         return False
+    if average is None:
+        return True
     difference = abs((reading.bus_sum or 0) / reading.bus_count - average)
     return difference > PRINTED_GBPS + _PRINTED_SHARE * average

@@ -39,18 +39,18 @@ def test_the_sample_logs_are_not_doubted(name: str) -> None:
     assert doubted(example(name)) == ""
 
 
-@pytest.mark.parametrize(
-    "kept",
-    [
-        pytest.param("Out of bounds values", id="wrong results"),
-        pytest.param("Avg bus bandwidth", id="average"),
-        pytest.param("Collective test concluded", id="conclusion"),
-    ],
-)
-def test_any_one_line_of_the_footer_ends_a_table(kept: str) -> None:
-    footer = [line for line in NAMED[FOOTER:] if kept in line]
-    assert doubted([*NAMED[:FOOTER], *footer]) == ""
-    assert "not whole" in doubted(NAMED[:FOOTER])
+@pytest.mark.parametrize("kept", [[0, 1, 3], [1], [0, 3], [0], [3], []], ids=str)
+def test_the_average_ends_a_table_and_no_other_line_of_its_footer_does(kept: list[int]) -> None:
+    footer = NAMED[FOOTER:]
+    assert "Avg bus bandwidth" in footer[1]
+    whole = doubted([*NAMED[:FOOTER], *(footer[index] for index in kept)]) == ""
+    assert whole == (1 in kept)
+
+
+@pytest.mark.parametrize("kept", [0, 3], ids=["wrong results", "conclusion"])
+def test_a_table_without_its_average_is_doubted_although_a_whole_one_follows(kept: int) -> None:
+    lines = [*NAMED[:FOOTER], NAMED[FOOTER:][kept], *NAMED]
+    assert doubted(lines) == "the table is not whole: the footer, or lines before it, are missing"
 
 
 @settings(max_examples=80, deadline=None)

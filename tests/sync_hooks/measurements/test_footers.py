@@ -13,6 +13,8 @@ from tests.sync_hooks.measurements.readings import ALL_REDUCE, LARGE, MESSAGE, r
 from tests.sync_hooks.measurements.tables import OLD, RANKS, SWEEP, Result, row, table
 
 WHOLE = table(SWEEP)
+TORN_HEADER = [*WHOLE[:2], WHOLE[2].replace("algbw", f"{MESSAGE} algbw", 1), WHOLE[3]]
+NO_HEADER = ["# Collective test starting: all_reduce_perf", WHOLE[3]]
 LARGEST = Result(1 << 35, alg=300.0)
 
 
@@ -40,6 +42,19 @@ def test_a_row_torn_beyond_recognition_is_missed_in_the_average(between: str) ->
         assert doubted(torn) or not missing, f"torn at {cut}"
         lost += missing
     assert lost
+
+
+@pytest.mark.parametrize("torn", [TORN_HEADER, NO_HEADER], ids=["torn", "missing"])
+def test_a_table_whose_header_cannot_be_read_is_held_against_its_average_all_the_same(torn: list[str]) -> None:
+    assert doubted([*torn, *WHOLE[4:]]) == ""
+    for lost in range(4, len(WHOLE) - 3):
+        assert "not whole" in doubted([*torn, *WHOLE[4:lost], *WHOLE[lost + 1 :]])
+
+
+@pytest.mark.parametrize("average", ["205.3[gpu-0001:77] 1 more process", "20\x005.3", "", "nan", "-1", "1e300"])
+def test_an_average_that_cannot_be_read_proves_no_rows(average: str) -> None:
+    assert "not whole" in doubted([*WHOLE[:-2], f"# Avg bus bandwidth    : {average}", "#"])
+    assert doubted(WHOLE) == ""
 
 
 def test_before_wrong_values_were_counted_the_average_was_of_threads_that_show_in_no_row() -> None:
