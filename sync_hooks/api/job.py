@@ -85,8 +85,9 @@ class JobSpec(ApiModel):
     measurement_timeout: Duration | None = None
     """How long to wait for measurements after the workload has ended (default 5m)."""
     fabric_expected: Bool | None = None
-    """The platform has a fabric: falling back to sockets fails validation. False: the run says that there is none;
-    absent: nobody knows, and what went through sockets is not called measured."""
+    """The platform has a fabric: falling back to sockets fails validation, and where the log does not tell the network
+    nothing is called measured. False: the run says that there is none; absent: nobody knows, and what went through
+    sockets is not called measured."""
     nodes_apart: Bool | None = None
     """Nothing joins the programs of the nodes: what the log of one of them tells is not measured on the others."""
     dependencies: list[CoreObject] | None = None

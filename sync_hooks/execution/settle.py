@@ -15,6 +15,7 @@ from sync_hooks.api.goodputmeasurement import GoodputMeasurementStatus
 from sync_hooks.api.job import JobSpec
 from sync_hooks.api.model import Condition
 from sync_hooks.api.status import read_status
+from sync_hooks.execution.network import network_of
 from sync_hooks.execution.planned import planned
 from sync_hooks.measurements.answering import JOB_SUCCEEDED
 from sync_hooks.measurements.ranks import count_note, ranks_apart
@@ -61,29 +62,17 @@ def read_bandwidth(raw: Any, spec: JobSpec) -> Measured:
     notes = [f"bandwidth: {text}" for text in status.notes or () if text not in known]
     if not figures:
         doubts = [f"{complete.reason}: {complete.message}"]
-    sockets = bool(status.socket_fallback) and job.nodes != 1
+    network = network_of(status, spec, job.nodes)
+    unseen = network.unmeasured if figures and not ranks else ""
     return Measured(
         figures=figures,
-        unmeasured=(*(f"bandwidth: {text}" for text in doubts), *_over_unknown_network(spec, sockets=sockets)),
+        unmeasured=(*(f"bandwidth: {text}" for text in doubts), *([unseen] if unseen else [])),
         doubtful=frozenset(figures if doubts or ranks else ()),
         wrong=f"the test counted {status.wrong_count} wrong values" if status.wrong_count else "",
         apart=ranks.message if ranks and ranks.certain else "",
-        fallback="NCCL fell back to sockets" if sockets and spec.fabric_expected else "",
-        remarks=(*(notes if figures else ()), *_over_sockets(spec, sockets=sockets)),
+        fallback=network.fallback,
+        remarks=(*(notes if figures else ()), *([network.remark] if network.remark else [])),
     )
-
-
-def _over_unknown_network(spec: JobSpec, *, sockets: bool) -> tuple[str, ...]:
-    """Say that sockets were used where nobody knows of a fabric: it may be there and have been missed."""
-    if not sockets or spec.fabric_expected is not None:
-        return ()
-    text = "NCCL used TCP sockets between nodes, and it is not known whether there is a fabric"
-    return (f"bandwidth: {text}; mlnxPerNode: 0 says that there is none",)
-
-
-def _over_sockets(spec: JobSpec, *, sockets: bool) -> tuple[str, ...]:
-    stated = sockets and spec.fabric_expected is False
-    return ("NCCL used TCP sockets between nodes; the run says that there is no fabric",) if stated else ()
 
 
 def read_goodput(raw: Any) -> Measured:

@@ -12,6 +12,7 @@ from tests.sync_hooks.measurements.tables import SWEEP, table
 from tests.sync_hooks.measurements.worlds import example
 
 HOSTS = ("gpu-0000", "gpu-0001", "gpu-0002", "gpu-0003")
+OVER_FABRIC = "gpu-0000:311:342 [0] NCCL INFO Using network AWS Libfabric"
 MEASURED = Play("aws/h100x2", "mpi", bandwidth=True)
 
 
@@ -63,9 +64,18 @@ def test_sockets_between_nodes_of_which_nobody_knows_a_fabric_are_incomplete():
     assert "it is not known whether there is a fabric" in reasons
 
 
+def test_a_network_that_nccl_was_not_asked_to_name_is_incomplete_where_there_is_a_fabric():
+    log = [line for line in example("all-reduce-sockets.log") if "NCCL INFO" not in line]
+    verdict, reasons, performance = ended(printing(log))
+    assert verdict == "Incomplete"
+    assert "bandwidth: NetworkUnknown: the log does not say which network was used between nodes" in reasons
+    assert "NCCL_DEBUG=INFO" in reasons
+    assert performance.status()["coverage"]["tested"] == 2
+
+
 def test_results_that_were_not_checked_pass_with_a_word():
     unchecked = [dataclasses.replace(item, last="N/A", in_place_last="N/A") for item in SWEEP]
-    verdict, reasons, _ = ended(printing([*listed("gpu-0000", "gpu-0001", each=8), *table(unchecked)]))
+    verdict, reasons, _ = ended(printing([OVER_FABRIC, *listed("gpu-0000", "gpu-0001", each=8), *table(unchecked)]))
     assert (verdict, reasons) == ("Passed", "group 0: bandwidth: the test did not check the results of 32 rows")
 
 

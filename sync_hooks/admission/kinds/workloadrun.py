@@ -18,6 +18,7 @@ from sync_hooks.admission.validation.measurements import (
     goodput_advice,
     goodput_errors,
 )
+from sync_hooks.admission.validation.network import network_advice
 from sync_hooks.admission.validation.orchestration import orchestration_advice, orchestration_errors, restart_advice
 from sync_hooks.admission.validation.resources import (
     image_errors,
@@ -81,7 +82,7 @@ RUN_RULES: Mapping[str, tuple[Rule, ...]] = {
 }
 RUN_OBJECT_RULES: Mapping[str, tuple[Rule, ...]] = {"overrides": (belonging_errors,)}
 RUN_ADVICE: Mapping[str, tuple[Advice, ...]] = {
-    "bandwidthMeasurement": (bandwidth_advice,),
+    "bandwidthMeasurement": (bandwidth_advice, network_advice),
     "checkpoint": (restart_advice,),
     "env": (environment_advice,),
     "framework": (framework_advice,),

@@ -59,10 +59,14 @@ def _program(spec: Value) -> Value:
 
 def _unread_advice(spec: Value, measurement: Value) -> Iterator[str]:
     """Point at nodes whose logs nobody reads, where nothing makes one program of theirs."""
-    scale = spec.field("orchestration", "testScale").text
-    several = scale == INTRA_RACK or (scale != INTRA_NODE and (spec.field("numNodes").number or 0) > 1)
-    if spec.field("framework", "exec").present and several:
+    if spec.field("framework", "exec").present and spans_nodes(spec):
         yield f"{measurement}: only one node's log is read, and exec joins no programs: the others are not measured"
+
+
+def spans_nodes(spec: Value) -> bool:
+    """Tell whether groups of a run are known to have more than one node."""
+    scale = spec.field("orchestration", "testScale").text
+    return scale == INTRA_RACK or (scale != INTRA_NODE and (spec.field("numNodes").number or 0) > 1)
 
 
 def sampling_advice(measurement: Value) -> Iterator[str]:

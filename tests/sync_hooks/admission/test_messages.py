@@ -19,6 +19,9 @@ CLAIMING = {
     ]
 }
 MPI = {"framework": {"mpi": {"binary": "a", "mpirunPath": "b"}}}
+BETWEEN_NODES = {**MPI, "numNodes": 2, "bandwidthMeasurement": {"logProfileRef": "a"}}
+SILENT = [{"name": "NCCL_DEBUG", "value": "WARN"}]
+UNNAMED = "where there is a fabric the run will be Incomplete"
 
 
 def messages(kind: str, changes: dict[str, Any]) -> dict[str, str]:
@@ -307,6 +310,45 @@ def test_the_schema_and_the_registry_know_the_same_thresholds() -> None:
             id="a-threshold-that-is-always-met",
         ),
         pytest.param(
+            "WorkloadRun",
+            {**BETWEEN_NODES, "env": [{"name": "NCCL_DEBUG", "value": "WARN"}]},
+            f"spec.env[0]: NCCL names its network from INFO on: {UNNAMED}",
+            id="a-level-below-info",
+        ),
+        pytest.param(
+            "WorkloadRun",
+            {**BETWEEN_NODES, "env": [{"name": "NCCL_DEBUG_FILE", "value": "/tmp/%h.log"}]},
+            f"spec.env[0]: NCCL names its network in this file, not in the log: {UNNAMED}",
+            id="a-file-for-nccls-words",
+        ),
+        *(
+            pytest.param(
+                "WorkloadRun",
+                {**BETWEEN_NODES, "env": [{"name": "NCCL_DEBUG_SUBSYS", "value": parts}]},
+                f"spec.env[0]: NCCL names its network under INIT and NET: {UNNAMED}",
+                id=f"parts-without-the-network-{parts}",
+            )
+            for parts in ("", "COLL,TUNING", "^NET,INIT", "^all")
+        ),
+        pytest.param(
+            "WorkloadRun",
+            {
+                **BETWEEN_NODES,
+                "framework": {"mpi": {**MPI["framework"]["mpi"], "mpiArgs": ["-x", "A=1", "-x", "NCCL_DEBUG=version"]}},
+            },
+            f"spec.framework.mpi.mpiArgs[3]: NCCL names its network from INFO on: {UNNAMED}",
+            id="a-level-for-the-ranks",
+        ),
+        pytest.param(
+            "WorkloadRun",
+            {
+                **BETWEEN_NODES,
+                "overrides": [{"jobTemplate": {"spec": {"workload": {"trainJob": {"trainer": {"env": SILENT}}}}}}],
+            },
+            f"spec.overrides[0].jobTemplate: NCCL names its network from INFO on: {UNNAMED}",
+            id="a-level-below-info-by-an-override",
+        ),
+        pytest.param(
             "GoodputMeasurement",
             {"sampleInterval": "5m"},
             "spec.sampleInterval: more than 2m is read as 2m",
@@ -348,6 +390,25 @@ def test_what_would_be_ignored_is_allowed_with_a_warning(kind: str, changes: dic
         ),
         pytest.param(
             {"env": [{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}]}, id="a-pods-own-value"
+        ),
+        pytest.param(
+            {
+                **BETWEEN_NODES,
+                "env": [{"name": "NCCL_DEBUG", "valueFrom": {"configMapKeyRef": {"name": "c", "key": "k"}}}],
+            },
+            id="a-level-that-nobody-here-knows",
+        ),
+        pytest.param({**BETWEEN_NODES, "env": SILENT, "mlnxPerNode": 0}, id="silence-without-a-fabric"),
+        pytest.param({**BETWEEN_NODES, "env": SILENT, "numNodes": 1}, id="silence-on-one-node"),
+        pytest.param({"env": SILENT, "numNodes": 2}, id="silence-where-no-bandwidth-is-measured"),
+        *(
+            pytest.param({**BETWEEN_NODES, "env": [{"name": f"NCCL_DEBUG{name}", "value": value}]}, id=f"{name}{value}")
+            for name, values in {
+                "": ("INFO", "trace"),
+                "_SUBSYS": ("NET", "init,env", "ALL", "^NET", "^COLL"),
+                "_FILE": ("", "/dev/stdout", "/dev/stderr"),
+            }.items()
+            for value in values
         ),
         pytest.param(
             {

@@ -187,6 +187,41 @@ def test_sockets_where_the_run_says_that_there_is_no_fabric_are_remarked():
     assert measured.remarks == ("NCCL used TCP sockets between nodes; the run says that there is no fabric",)
 
 
+def test_a_network_that_nobody_named_is_not_taken_for_the_fabric():
+    job = spec(fabricExpected=True, thresholds={"busBandwidthGBps": "value >= 300"})
+    validation, unmeasured = judged(TABLE, job)
+    assert validation is not None
+    assert (validation.status, len(unmeasured)) == ("False", 1)
+    assert unmeasured[0].startswith("bandwidth: NetworkUnknown: ")
+    assert "NCCL_DEBUG=INFO" in unmeasured[0]
+    assert judged({**TABLE, "socketFallback": False}, job)[1] == ()
+
+
+def test_a_figure_below_its_threshold_blames_the_group_over_whatever_network_it_was():
+    validation, _ = judged(TABLE, spec(fabricExpected=True, thresholds={"busBandwidthGBps": "value >= 500"}))
+    assert validation is not None
+    assert (validation.reason, validation.blames_group) == ("ThresholdViolated", True)
+
+
+@pytest.mark.parametrize(
+    ("status", "job"),
+    [
+        pytest.param(TABLE, spec(1, fabricExpected=True), id="on one node"),
+        pytest.param(TABLE, spec(fabricExpected=False), id="without a fabric, by the run's own word"),
+        pytest.param(TABLE, spec(), id="where nobody knows of a fabric"),
+        pytest.param(TABLE, spec(fabricExpected=True, nodesApart=True), id="of programs that nothing joined"),
+    ],
+)
+def test_a_network_that_nobody_named_is_not_asked_for_where_it_tells_nothing(status: dict[str, Any], job: JobSpec):
+    assert judged(status, job) == (None, ())
+
+
+def test_where_nothing_was_measured_or_nothing_between_nodes_the_network_is_not_asked_for():
+    nothing = {"conditions": [condition("Complete", reason="NoDataCollected", message="the log holds no table")]}
+    for status in (nothing, ONE_NODE):
+        assert "NetworkUnknown" not in str(judged(status, spec(fabricExpected=True)))
+
+
 @pytest.mark.parametrize("expected", [True, False, None])
 def test_sockets_mean_nothing_in_a_group_of_one_node(expected: bool | None):
     job = spec(1, fabricExpected=expected)
