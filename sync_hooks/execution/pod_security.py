@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sync_hooks.api.trainer import JsonObject
+from sync_hooks.execution.pods_of_plan import containers_of
 
 ENFORCE = "pod-security.kubernetes.io/enforce"
 BASELINE = "baseline"
@@ -36,7 +37,7 @@ def _baseline(pod: JsonObject, level: str) -> Iterable[str]:
     allowed = RESTRICTED_CAPABILITIES if level == RESTRICTED else BASELINE_CAPABILITIES
     yield from (f"{name}" for name in HOST_NAMESPACES if pod.get(name))
     yield from (f"hostPath volume {item.get('name')}" for item in pod.get("volumes") or () if item.get("hostPath"))
-    for container in _containers(pod):
+    for container in containers_of(pod):
         context = container.get("securityContext") or {}
         name = container.get("name")
         if context.get("privileged"):
@@ -50,7 +51,7 @@ def _baseline(pod: JsonObject, level: str) -> Iterable[str]:
 
 def _restricted(pod: JsonObject) -> Iterable[str]:
     of_pod = pod.get("securityContext") or {}
-    for container in _containers(pod):
+    for container in containers_of(pod):
         context: dict[str, Any] = {**of_pod, **(container.get("securityContext") or {})}
         name = container.get("name")
         if context.get("runAsNonRoot") is not True:
@@ -61,7 +62,3 @@ def _restricted(pod: JsonObject) -> Iterable[str]:
             yield f"container {name} does not drop all capabilities"
         if (context.get("seccompProfile") or {}).get("type") not in CONFINED:
             yield f"container {name} has no seccomp profile"
-
-
-def _containers(pod: JsonObject) -> list[JsonObject]:
-    return [*(pod.get("initContainers") or ()), *(pod.get("containers") or ())]

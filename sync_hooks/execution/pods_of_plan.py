@@ -5,10 +5,17 @@ from __future__ import annotations
 from sync_hooks.api.trainer import TRAINING_RUNTIME, JsonObject, kind_of, pod_of
 from sync_hooks.planning.plan import Plan
 
+CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
+
 
 def pods_of(plan: Plan) -> tuple[JsonObject, ...]:
     """Return the pod specs of the run's runtime, one a replicatedJob."""
     return tuple(map(pod_of, replicated_jobs_of(plan)))
+
+
+def containers_of(pod: JsonObject) -> list[JsonObject]:
+    """Return every container of a pod spec, in the order in which they start."""
+    return [container for field in CONTAINERS for container in pod.get(field) or ()]
 
 
 def replicated_jobs_of(plan: Plan) -> tuple[JsonObject, ...]:

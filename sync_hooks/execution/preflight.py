@@ -19,19 +19,26 @@ from sync_hooks.api.quantity import whole_units
 from sync_hooks.api.request import ConfigMapChild
 from sync_hooks.api.status import read_status
 from sync_hooks.api.sync import GetObject, ListObjects, Observed, Read, Reads, Unreadable
+from sync_hooks.api.trainer import JsonObject
 from sync_hooks.api.workflow import WorkflowStatus
 from sync_hooks.cluster.resources import GPU
 from sync_hooks.execution.log_profiles import check_profiles, profile_reads
 from sync_hooks.execution.plan_seen import read_plan
 from sync_hooks.execution.pod_security import ENFORCE, violations
-from sync_hooks.execution.pods_of_plan import pods_of
+from sync_hooks.execution.pods_of_plan import containers_of, pods_of
 from sync_hooks.planning.plan import Plan, Unplannable
 from sync_hooks.planning.state import name_some
 
 POD_SECURITY_FORBIDS = "PodSecurityForbids"
 QUOTA_TOO_SMALL = "QuotaTooSmall"
 MOST_RUNS = 20  # other runs whose plans are read
-NEEDS_A_VALUE = ("requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
+NEEDS_A_VALUE = {
+    **{name: (name, ("requests", "limits")) for name in ("cpu", "memory")},
+    **{f"requests.{name}": (name, ("requests", "limits")) for name in ("cpu", "memory")},
+    **{f"limits.{name}": (name, ("limits",)) for name in ("cpu", "memory")},
+}
+"""Resources of a quota that refuses pods with a container without a value, and the fields that may give it: a request
+that is not set is the limit."""
 
 
 def surroundings(own: Metadata) -> tuple[Read, ...]:
@@ -136,18 +143,24 @@ def _hard(quota: LiveObject) -> Mapping[str, str]:
 
 
 def _without_value(plan: Plan, quotas: Iterable[LiveObject]) -> list[str]:
-    """Name requests and limits that a quota asks of every container and that ours do not have."""
+    """Name requests and limits that a quota asks of every container, init containers too, and that ours do not have."""
     asked = {
         resource: quota.metadata.name for quota in quotas for resource in NEEDS_A_VALUE if resource in _hard(quota)
     }
+    containers = [item for pod in pods_of(plan) for item in containers_of(pod)]
     missing = []
     for resource, quota in sorted(asked.items()):
-        kind, _, name = resource.partition(".")
-        containers = [item for pod in pods_of(plan) for item in pod.get("containers") or ()]
-        if any(name not in ((item.get("resources") or {}).get(kind) or {}) for item in containers):
+        name, fields = NEEDS_A_VALUE[resource]
+        lacking = dict.fromkeys(str(item.get("name")) for item in containers if not _has_value(item, name, fields))
+        if lacking:
             text = f"ResourceQuota {quota} counts {resource}, which containers of this run do not set"
-            missing.append(f"{text}: their pods are refused unless a LimitRange sets it")
+            missing.append(f"{text} ({', '.join(lacking)}): their pods are refused unless a LimitRange sets it")
     return missing
+
+
+def _has_value(container: JsonObject, resource: str, fields: Iterable[str]) -> bool:
+    resources = container.get("resources") or {}
+    return any(resource in (resources.get(field) or {}) for field in fields)
 
 
 # Other runs

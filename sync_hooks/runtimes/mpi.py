@@ -34,6 +34,7 @@ RESERVED_VOLUMES = ("mpi-ssh-auth", "mpi-hostfile", "ssh-keys")
 
 LAUNCHER_INIT_NAME = "fix-ssh-permissions"
 LAUNCHER_RESOURCES: JsonObject = {"limits": {"cpu": "2", "memory": "1Gi"}}
+"""Of both containers: a quota of CPU or memory refuses pods of which one has none, and a pod needs only the larger."""
 WORKER_CAPABILITIES = ("IPC_LOCK", "SYS_CHROOT")  # RDMA pins memory; sshd changes its root for each session
 
 
@@ -93,6 +94,7 @@ def _launcher(workload: Workload) -> JsonObject:
         "image": workload.image,
         "command": ["sh", "-c"],
         "args": [ssh.LAUNCHER_INIT],
+        "resources": LAUNCHER_RESOURCES,
         "volumeMounts": [_KEYS_MOUNT, _SSH_MOUNT, _HOSTFILE_MOUNT],
     }
     container: JsonObject = {

@@ -80,10 +80,40 @@ def test_a_quota_of_a_scope_says_nothing_of_these_pods():
     assert check(planned(), quotas=(quota({"pods": "0"}, scopes=["BestEffort"]),)) == planned()
 
 
-def test_a_quota_that_counts_what_containers_do_not_set_is_a_warning():
-    found = check(planned(), quotas=(quota({"limits.memory": "1Ti"}),))
+VALUES = {"cpu": "8", "memory": "64Gi"}
+COUNTED = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
+INIT = {"name": "fetch", "image": "fetch:1"}
+
+
+@pytest.mark.parametrize("resource", COUNTED)
+@pytest.mark.parametrize("framework", ["exec", "mpi", "torch"])
+def test_a_run_with_limits_starts_under_any_quota_of_cpu_and_memory(framework, resource):
+    plan = planned(run_spec(framework, resources={"limits": VALUES}))
+    assert check(plan, quotas=(quota({resource: "1Pi"}),)) == plan
+
+
+@pytest.mark.parametrize(
+    ("spec", "lacking"),
+    [
+        pytest.param({}, "node", id="workers without values"),
+        pytest.param({"resources": {"limits": VALUES}, "initContainers": [INIT]}, "fetch", id="an init container"),
+        pytest.param({"initContainers": [INIT]}, "fetch, node", id="both"),
+    ],
+)
+@pytest.mark.parametrize("resource", COUNTED)
+def test_each_container_without_a_value_that_a_quota_counts_is_named_although_others_have_one(resource, spec, lacking):
+    found = check(planned(run_spec("mpi", **spec)), quotas=(quota({resource: "1Pi"}),))
     assert isinstance(found, Plan)
-    assert "unless a LimitRange sets it" in found.warnings[0]
+    assert found.warnings == (
+        f"ResourceQuota small counts {resource}, which containers of this run do not set ({lacking}): "
+        "their pods are refused unless a LimitRange sets it",
+    )
+
+
+def test_requests_are_no_limits_for_a_quota():
+    found = check(planned(run_spec(resources={"requests": VALUES})), quotas=(quota(dict.fromkeys(COUNTED, "1Pi")),))
+    assert isinstance(found, Plan)
+    assert [warning.split(", which")[0].split()[-1] for warning in found.warnings] == ["limits.cpu", "limits.memory"]
 
 
 def test_what_cannot_be_read_is_not_held_against_the_run():
