@@ -44,7 +44,7 @@ def check(plan: Plan, **found: Any) -> Plan | Unplannable:
 @pytest.mark.parametrize(
     ("framework", "level", "refused"),
     [
-        pytest.param("mpi", "baseline", "capabilities IPC_LOCK of container node", id="memory pinned under baseline"),
+        pytest.param("mpi", "baseline", "container node adds capabilities IPC_LOCK", id="memory pinned under baseline"),
         pytest.param("mpi", "restricted", "container node may run as root", id="root under restricted"),
         pytest.param("exec", "restricted", "does not drop all capabilities", id="capabilities kept under restricted"),
     ],
