@@ -54,13 +54,13 @@ def _plan(request: Request, status: WorkflowStatus, observed: Observed, now: dat
         return fail(request, status, INVALID_SPEC, spec, now)
     nodes_read = ListNodes(max_age=0)
     if nodes_read not in observed:
-        return Reads((nodes_read, *surroundings(request.parent.metadata)))
+        return Reads((nodes_read, *surroundings(request.parent.metadata.namespace)))
     nodes = observed[nodes_read]
     if isinstance(nodes, Unreadable):
         return _give_up(request, status, Unplannable("NodeDiscoveryError", nodes.reason, wait=True), now)
     planned = _build(request, spec, nodes, observed)
     if isinstance(planned, Plan):
-        planned = look_ahead(planned, request.parent.metadata, observed)
+        planned = look_ahead(planned, request.parent.metadata.namespace, observed)
     if isinstance(planned, Reads):
         return planned
     if isinstance(planned, Unreadable):

@@ -14,11 +14,11 @@ import msgspec
 
 from sync_hooks.api.conditions import FAILED, SUCCEEDED, is_true
 from sync_hooks.api.model import API_VERSION
-from sync_hooks.api.observed import LiveObject, Metadata
+from sync_hooks.api.observed import LiveObject
 from sync_hooks.api.quantity import whole_units
 from sync_hooks.api.request import ConfigMapChild
 from sync_hooks.api.status import read_status
-from sync_hooks.api.sync import GetObject, ListObjects, Observed, Read, Reads, Unreadable
+from sync_hooks.api.sync import GetObject, ListObjects, Observed, Read, Reads
 from sync_hooks.api.trainer import JsonObject
 from sync_hooks.api.workflow import WorkflowStatus
 from sync_hooks.cluster.resources import GPU
@@ -41,34 +41,42 @@ NEEDS_A_VALUE = {
 that is not set is the limit."""
 
 
-def surroundings(own: Metadata) -> tuple[Read, ...]:
+def surroundings(namespace: str) -> tuple[Read, ...]:
     """Return the reads that do not depend on the plan."""
     runs = ListObjects(API_VERSION, "Workflow")
-    return GetObject("v1", "Namespace", own.namespace), ListObjects("v1", "ResourceQuota", own.namespace), runs
+    return GetObject("v1", "Namespace", namespace), ListObjects("v1", "ResourceQuota", namespace), runs
 
 
-def look_ahead(plan: Plan, own: Metadata, observed: Observed) -> Plan | Unplannable | Reads:
-    """Return the plan with warnings, why there is none, or what must be read first."""
-    first = surroundings(own)
+def look_ahead(plan: Plan, namespace: str, observed: Observed) -> Plan | Unplannable | Reads:
+    """Return the plan with warnings, why there is none, or what must be read first.
+
+    The run itself has no plan yet, and so is none of those that hold nodes.
+    """
+    first = surroundings(namespace)
     if any(read not in observed for read in first):
         return Reads(first)
     found, quotas, runs = (observed[read] for read in first)
-    others = [run for run in _listed(runs) if run.metadata.uid != own.uid and _is_live(run)][:MOST_RUNS]
-    plans = [_plan_read(run) for run in others]
-    then: tuple[Read, ...] = (*profile_reads(plan), *plans)
+    then: tuple[Read, ...] = (*profile_reads(plan), *map(_plan_read, _live(runs)[:MOST_RUNS]))
     if any(read not in observed for read in then):
         return Reads(then)
     refused = _pod_security(plan, found) if isinstance(found, LiveObject) else None
     refused = refused or _too_small(plan, _listed(quotas)) or check_profiles(plan, observed)
-    if refused is not None:
-        return refused
-    held = [(run, observed[read]) for run, read in zip(others, plans, strict=True)]
-    warnings = (*_tight(plan, _listed(quotas)), *_held(plan, held))
+    return refused or with_warnings(plan, namespace, observed)
+
+
+def with_warnings(plan: Plan, namespace: str, observed: Observed) -> Plan:
+    """Add what groups will wait for; everything that `look_ahead` asks for has been read."""
+    _, quotas, runs = (observed[read] for read in surroundings(namespace))
+    warnings = (*_tight(plan, _listed(quotas)), *_held(plan, _live(runs), observed))
     return msgspec.structs.replace(plan, warnings=(*plan.warnings, *warnings)) if warnings else plan
 
 
 def _listed(found: Any) -> Sequence[LiveObject]:
     return found if isinstance(found, tuple) else ()
+
+
+def _live(runs: Any) -> list[LiveObject]:
+    return [run for run in _listed(runs) if _is_live(run)]
 
 
 def _is_live(run: LiveObject) -> bool:
@@ -166,12 +174,12 @@ def _has_value(container: JsonObject, resource: str, fields: Iterable[str]) -> b
 # Other runs
 
 
-def _held(plan: Plan, others: Iterable[tuple[LiveObject, LiveObject | Unreadable | None]]) -> list[str]:
+def _held(plan: Plan, runs: Sequence[LiveObject], observed: Observed) -> list[str]:
     """Name the nodes that other runs under way were planned for, by the very plans that they follow."""
     wanted = {node for group in plan.groups for node in group.nodes}
     warnings = []
-    for run, stored in others:
-        reference = read_status(WorkflowStatus, run.status).plan
+    for run in runs[:MOST_RUNS]:
+        stored, reference = observed[_plan_read(run)], read_status(WorkflowStatus, run.status).plan
         if not isinstance(stored, LiveObject) or reference is None:
             continue
         known, _ = read_plan(ConfigMapChild(binary_data=stored.binary_data), reference.sha256)
@@ -180,4 +188,8 @@ def _held(plan: Plan, others: Iterable[tuple[LiveObject, LiveObject | Unreadable
             name = f"{run.metadata.namespace}/{run.metadata.name}"
             text = f"{len(shared)} of {len(wanted)} nodes are used by run {name}, which is under way"
             warnings.append(f"{text}: groups wait for them ({name_some(tuple(shared))})")
+    more = len(runs) - MOST_RUNS
+    if more > 0:
+        told = "1 more run is" if more == 1 else f"{more} more runs are"
+        warnings.append(f"and {told} under way, of which the nodes were not looked at: groups wait for those too")
     return warnings

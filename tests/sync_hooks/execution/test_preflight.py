@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from sync_hooks.api.observed import LiveObject, Metadata
+from sync_hooks.api.observed import LiveObject
 from sync_hooks.api.sync import GetLogProfile, GetObject, ListObjects, Read, Reads, Unreadable
 from sync_hooks.execution.children import plan_config_map
 from sync_hooks.execution.preflight import look_ahead
@@ -18,7 +18,6 @@ from tests.support.hooks import condition, live, manifest
 from tests.support.planned import planned
 from tests.support.runs import run_spec
 
-OWN = Metadata(name="run", namespace="default", uid="uid-run")
 ENFORCE = "pod-security.kubernetes.io/enforce"
 NAMESPACE = GetObject("v1", "Namespace", "default")
 QUOTAS = ListObjects("v1", "ResourceQuota", "default")
@@ -36,7 +35,7 @@ def quota(hard: dict[str, str], used: dict[str, str] | None = None, **spec: Any)
 
 def check(plan: Plan, **found: Any) -> Plan | Unplannable:
     world = EMPTY | {NAMESPACE: found.get("namespace"), QUOTAS: found.get("quotas", ()), **found.get("world", {})}
-    answer = look_ahead(plan, OWN, world)
+    answer = look_ahead(plan, "default", world)
     assert not isinstance(answer, Reads)
     return answer
 
@@ -118,12 +117,12 @@ def test_requests_are_no_limits_for_a_quota():
 
 def test_what_cannot_be_read_is_not_held_against_the_run():
     unreadable = Unreadable("forbidden")
-    assert look_ahead(planned(), OWN, dict.fromkeys(EMPTY, unreadable)) == planned()
+    assert look_ahead(planned(), "default", dict.fromkeys(EMPTY, unreadable)) == planned()
 
 
-def other(**status: Any) -> LiveObject:
-    plan = {"name": "other-plan", "sha256": sha256(encode(planned())), "version": 1}
-    return live(manifest("Workflow", "other", status={"plan": plan, **status}, metadata={"namespace": "team"}))
+def other(name: str = "other", **status: Any) -> LiveObject:
+    plan = {"name": f"{name}-plan", "sha256": sha256(encode(planned())), "version": 1}
+    return live(manifest("Workflow", name, status={"plan": plan, **status}, metadata={"namespace": "team"}))
 
 
 def test_nodes_that_another_run_under_way_holds_are_named():
@@ -131,10 +130,32 @@ def test_nodes_that_another_run_under_way_holds_are_named():
     stored = live(plan_config_map(owner, encode(planned())))
     read = GetObject("v1", "ConfigMap", "other-plan", "team")
     world = EMPTY | {RUNS: (owner, live(manifest("Workflow", "run")))}
-    assert look_ahead(planned(), OWN, world) == Reads((read,))
-    found = look_ahead(planned(), OWN, world | {read: stored})
+    assert look_ahead(planned(), "default", world) == Reads((read,))
+    found = look_ahead(planned(), "default", world | {read: stored})
     assert isinstance(found, Plan)
     assert found.warnings[0].startswith("4 of 4 nodes are used by run team/other, which is under way")
+
+
+@pytest.mark.parametrize(
+    ("number", "cut"),
+    [
+        (20, ()),
+        (21, ("and 1 more run is under way, of which the nodes were not looked at: groups wait for those too",)),
+        (25, ("and 5 more runs are under way, of which the nodes were not looked at: groups wait for those too",)),
+    ],
+)
+def test_of_many_runs_under_way_the_plans_of_twenty_are_read_and_it_is_said_that_there_are_more(
+    number: int, cut: tuple[str, ...]
+):
+    runs = tuple(other(f"r{place:02}") for place in range(number))
+    reads = tuple(GetObject("v1", "ConfigMap", f"r{place:02}-plan", "team") for place in range(20))
+    world = EMPTY | {RUNS: (other("ended", conditions=[condition("Failed")]), *runs)}
+    assert look_ahead(planned(), "default", world) == Reads(reads)
+    plans = {read: live(plan_config_map(run, encode(planned()))) for read, run in zip(reads, runs, strict=False)}
+    found = look_ahead(planned(), "default", world | plans)
+    assert isinstance(found, Plan)
+    assert [warning.split()[8] for warning in found.warnings[:20]] == [f"team/r{place:02}," for place in range(20)]
+    assert found.warnings[20:] == cut
 
 
 ANOTHER = base64.b64encode(encode(msgspec.structs.replace(planned(), targeted=9))).decode()
@@ -144,12 +165,12 @@ ANOTHER = base64.b64encode(encode(msgspec.structs.replace(planned(), targeted=9)
 def test_a_plan_that_another_run_does_not_follow_says_nothing_and_stops_nobody(content):
     stored = live(manifest("ConfigMap", "other-plan", apiVersion="v1", binaryData={PLAN_KEY: content}))
     world = EMPTY | {RUNS: (other(),), GetObject("v1", "ConfigMap", "other-plan", "team"): stored}
-    assert look_ahead(planned(), OWN, world) == planned()
+    assert look_ahead(planned(), "default", world) == planned()
 
 
 def test_runs_that_have_ended_hold_no_nodes():
     done = other(conditions=[condition("Succeeded")])
-    assert look_ahead(planned(), OWN, EMPTY | {RUNS: (done,)}) == planned()
+    assert look_ahead(planned(), "default", EMPTY | {RUNS: (done,)}) == planned()
 
 
 # LogProfiles
@@ -169,14 +190,14 @@ def of_own(**spec: Any) -> dict[Read, Any]:
 
 
 def test_a_run_that_measures_nothing_reads_no_profile():
-    assert look_ahead(planned(), OWN, EMPTY) == planned()
+    assert look_ahead(planned(), "default", EMPTY) == planned()
 
 
 def test_each_profile_is_read_once_whatever_the_number_of_groups():
     both = {name: {"logProfileRef": "mine"} for name in ("bandwidthMeasurement", "goodputMeasurement")}
     plan = planned(run_spec("torch", numNodes=1, **both))
     assert len(plan.groups) == 4
-    assert look_ahead(plan, OWN, EMPTY) == Reads((GetLogProfile("mine"),))
+    assert look_ahead(plan, "default", EMPTY) == Reads((GetLogProfile("mine"),))
     assert check(plan, world=of_own()) == plan
 
 
