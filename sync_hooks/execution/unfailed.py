@@ -69,6 +69,11 @@ def _not_ready(pod: Pod) -> str | None:
     return f"pod {pod.name} on node {pod.spec.node_name} is not ready" if waits else None
 
 
+def is_ready(pod: Pod) -> bool:
+    """Tell whether a pod is ready: its probe, where it has one, was answered."""
+    return any(item.type == "Ready" and item.status == "True" for item in pod.status.conditions)
+
+
 def unstarted(pods: Sequence[Pod]) -> str | None:
     """Say which worker has not started while another one failed, None where all have that are left."""
     return next(

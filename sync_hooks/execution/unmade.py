@@ -17,6 +17,7 @@ from sync_hooks.api.trainer import LAUNCHER, WORKER
 from sync_hooks.execution.phase import LAUNCHER_STARTING, PENDING, STARTING, Workload, is_going, is_launcher
 from sync_hooks.execution.planned import planned
 from sync_hooks.execution.starting import has_run
+from sync_hooks.execution.unfailed import is_ready
 
 NO_JOB = "JobCreationFailed"  # JobSet's reason
 NO_POD = "FailedCreate"  # the Job controller's
@@ -37,6 +38,8 @@ def unmade_pods(spec: JobSpec, pods: Sequence[Pod]) -> Workload | None:
         return Workload(PENDING, STARTING, text)
     if plan.mpi and not any(map(is_launcher, pods)):
         text = "the launcher does not exist yet: it is made when all workers are ready"
+        if all(map(is_ready, pods)):
+            text = "the launcher does not exist although all workers are ready: quota or PodSecurity may refuse it"
         return Workload(PENDING, LAUNCHER_STARTING, text)
     return None
 
@@ -53,7 +56,7 @@ def _reads(request: Request, spec: JobSpec, status: JobStatus, pods: Sequence[Po
     """Return the reads that show why pods are not made: none while workers start that a launcher waits for."""
     plan, name = planned(spec), train_job_name(request.parent.metadata.name, status.attempt or 0)
     there = plan.nodes is not None and len(pods) >= plan.nodes
-    if there and not all(map(_is_ready, pods)):
+    if there and not all(map(is_ready, pods)):
         return ()
     namespace, missing = request.parent.metadata.namespace, f"{name}-{LAUNCHER if there else WORKER}-0"
     told = (ListEvents(namespace, NO_JOB, uid=status.jobset_uid),) if status.jobset_uid else ()
@@ -69,7 +72,3 @@ def _since(request: Request, found: Sequence[Told] | Unreadable) -> Iterator[Tol
     """Leave out what was said of an earlier object of the same name."""
     made = request.parent.metadata.creation_timestamp or ""
     return iter(() if isinstance(found, Unreadable) else [told for told in found if not told.at or told.at >= made])
-
-
-def _is_ready(pod: Pod) -> bool:
-    return any(condition.type == "Ready" and condition.status == "True" for condition in pod.status.conditions)

@@ -88,6 +88,30 @@ def test_mpi_begins_with_its_launcher():
     assert looks(whole, 1215, **MPI).status["workloadStartTime"] == LATER
 
 
+READY = condition("Ready")
+REFUSED = "the launcher does not exist although all workers are ready: quota or PodSecurity may refuse it"
+
+
+@pytest.mark.parametrize(
+    ("ready", "text"),
+    [(2, REFUSED), (1, "the launcher does not exist yet: it is made when all workers are ready")],
+    ids=["all are ready", "one is not"],
+)
+def test_a_launcher_that_is_not_made_although_all_workers_are_ready_may_be_refused_and_is_waited_for_so_long(
+    ready: int, text: str
+):
+    workers = tuple(
+        pod(name, node=node, containerStatuses=[{"name": "node", "state": {"running": {"startedAt": STAMP}}}],
+            conditions=[READY] if number < ready else [])
+        for number, (name, node) in enumerate([("a", "n1"), ("b", "n2")])
+    )  # fmt: skip
+    assert looks(workers, 0, 60, **MPI).status["waiting"]["message"] == text
+    over = looks(workers, 0, 3601, 3631, 3632, **MPI)
+    message = next(item["message"] for item in over.status["conditions"] if item["type"] == "Failed")
+    assert (reason(over, "Failed"), over.status["attribution"]) == ("JobTimedOut", "None")
+    assert message == f"the workload did not start: {text}"
+
+
 def test_a_worker_that_fails_before_the_launcher_is_made_has_waited_for_nobody():
     workers = (running("a", "n1"), running("b", "n2"))
     waiting = looks(workers, 0, 90, **MPI)
