@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
-from cli.connection import Cluster, Page, understood
+from cli.connection import Cluster
 from cli.errors import CliError
 from cli.exits import DONE, FAILED
-from cli.inputs import RunInput, shipped_profiles
+from cli.inputs import RunInput
 from cli.output import print_json, print_line
 from cli.plan_view import plan_view
-from cli.refusals import NotFound
+from cli.reading import of_cluster, of_nodes, with_profiles
 from cli.reporting.plan import document, lines
 from cli.simulator.entry import Object
-from sync_hooks.api.model import API_VERSION
-from sync_hooks.api.observed import LiveObject, Node
-from sync_hooks.api.sync import Read, Unreadable
+from sync_hooks.api.observed import Node
+from sync_hooks.api.sync import GetObject, ListNodes, ListObjects, Observed, Read, Reads, Unreadable
 from sync_hooks.api.workloadrun import WorkloadRunSpec
-from sync_hooks.execution.log_profiles import PROFILE_UNREADABLE, check_profiles, profile_reads
-from sync_hooks.planning.build import build
-from sync_hooks.planning.plan import Plan, RunIdentity, Unplannable, own_kinds
+from sync_hooks.execution.log_profiles import PROFILE_UNREADABLE
+from sync_hooks.execution.planning_step import build_served
+from sync_hooks.execution.preflight import look_ahead, with_warnings
+from sync_hooks.planning.plan import Plan, RunIdentity, Unplannable
+from webhook.answering import Reader
+
+UNKNOWN = {
+    "Namespace": "whether PodSecurity refuses the pods",
+    "ResourceQuota": "whether a quota is too small",
+    "Workflow": "which nodes other runs use",
+    "ConfigMap": "which nodes another run uses",
+}
+"""What is not known where a kind cannot be read."""
 
 
 def show_plan(given: RunInput, source: Cluster | Sequence[Object], output: str) -> int:
@@ -40,67 +48,57 @@ def show_plan(given: RunInput, source: Cluster | Sequence[Object], output: str) 
 
 def plan_on(nodes: Sequence[Node], given: RunInput) -> Plan | Unplannable:
     """Plan a run on these nodes, with the LogProfiles that come with the product or stand in its file."""
-    return _measurable(_build(nodes, given), given, _shipped)
+    return _plan(given, of_nodes(nodes))
 
 
 def plan_in(cluster: Cluster, given: RunInput) -> Plan | Unplannable:
-    """Plan a run on a cluster's nodes, with the device APIs and the LogProfiles that it has. Raises CliError."""
-    nodes = [node for page in cluster.pages("v1", "Node") for node in understood(page, Page[Node]).items or ()]
-    planned = _build(nodes, given)
-    needed = own_kinds(planned) if isinstance(planned, Plan) else ()
-    served = {version: cluster.served_kinds(version) for version in sorted({version for version, _ in needed})}
-    absent = [(version, kind) for version, kind in needed if kind not in served[version]]
-    planned = _build(nodes, given, absent) if absent else planned
-    return _measurable(planned, given, partial(_installed, cluster))
+    """Plan a run on a cluster's nodes, with the device APIs, namespace and LogProfiles that it has. Raises CliError."""
+    return _plan(given, of_cluster(cluster))
 
 
-def _build(nodes: Sequence[Node], given: RunInput, absent: Iterable[tuple[str, str]] = ()) -> Plan | Unplannable:
-    """Plan a run on these nodes; ``absent`` are device APIs that are known to be missing."""
-    spec = WorkloadRunSpec.model_validate(given.run["spec"])
-    return build(RunIdentity(given.name, given.namespace), spec, nodes, absent)
+def _plan(given: RunInput, read: Reader) -> Plan | Unplannable:
+    """Plan as the cluster's hooks will, and look ahead as they do.
 
-
-Found = LiveObject | Unreadable | None
-
-
-def _measurable(planned: Plan | Unplannable, given: RunInput, find: Callable[[str], Found]) -> Plan | Unplannable:
-    """Hold a plan against the LogProfiles that it names, as the cluster's hooks will.
-
-    Those of the run's own file are created before it. What is not known here is a warning: the cluster may know it.
+    What cannot be read here is a warning: the hooks have rights of their own.
     """
-    if isinstance(planned, Unplannable):
-        return planned
-    own = {item["metadata"]["name"]: item for item in given.others if item["kind"] == "LogProfile"}
-    found: dict[Read, Found] = {
-        read: _live(own[read.name]) if read.name in own else find(read.name) for read in profile_reads(planned)
-    }
-    problem = check_profiles(planned, found)
-    if problem is None or problem.reason != PROFILE_UNREADABLE:
-        return problem or planned
-    return msgspec.structs.replace(planned, warnings=(*planned.warnings, problem.message))
+    read = with_profiles(given.others, read)
+    identity, spec = RunIdentity(given.name, given.namespace), WorkloadRunSpec.model_validate(given.run["spec"])
+    nodes, observed = read(ListNodes(max_age=0)), dict[Read, Any]()
+    plan = _answered(lambda found: build_served(identity, spec, nodes, found), observed, read)
+    if isinstance(plan, Unplannable):
+        return plan
+    seen = _answered(lambda found: look_ahead(plan, given.namespace, found), observed, read)
+    if isinstance(seen, Plan):
+        return _warned(seen, _unknown(observed))
+    if seen.reason == PROFILE_UNREADABLE:
+        return _warned(with_warnings(plan, given.namespace, observed), [*_unknown(observed), seen.message])
+    return seen
 
 
-def _shipped(name: str) -> Found:
-    found = next((profile for profile in shipped_profiles() if profile["metadata"]["name"] == name), None)
-    if found is None:
-        return Unreadable("it does not come with the product, so the cluster has to have it; the run waits 5m for it")
-    return _live(found)
+Answer = Plan | Unplannable | Unreadable | Reads
 
 
-def _installed(cluster: Cluster, name: str) -> Found:
-    try:
-        return understood(cluster.get(API_VERSION, "LogProfile", name), LiveObject)
-    except NotFound:
-        return None
-    except CliError as error:
-        return Unreadable(str(error))
+def _answered(ask: Callable[[Observed], Answer], observed: dict[Read, Any], read: Reader) -> Plan | Unplannable:
+    """Ask a part of the hooks, read what it wants, and ask again. Raises CliError."""
+    while isinstance(answer := ask(observed), Reads):
+        observed.update({wanted: read(wanted) for wanted in answer.reads})
+    if isinstance(answer, Unreadable):
+        raise CliError(answer.reason)
+    return answer
 
 
-def _live(profile: Mapping[str, Any]) -> LiveObject:
-    try:
-        return msgspec.convert(profile, LiveObject)
-    except msgspec.ValidationError as error:
-        raise CliError(f"LogProfile {profile['metadata']['name']} cannot be read: {error}") from error
+def _unknown(observed: Observed) -> list[str]:
+    """Say what nothing is known of because it cannot be read, each thing once."""
+    told = (
+        f"it is not known {UNKNOWN[wanted.kind]}: {found.reason}"
+        for wanted, found in observed.items()
+        if isinstance(found, Unreadable) and isinstance(wanted, GetObject | ListObjects)
+    )
+    return list(dict.fromkeys(told))
+
+
+def _warned(plan: Plan, warnings: Sequence[str]) -> Plan:
+    return msgspec.structs.replace(plan, warnings=(*plan.warnings, *warnings))
 
 
 def nodes_of(inventory: Sequence[Object]) -> list[Node]:

@@ -55,7 +55,7 @@ def command(
     """Create the WorkloadRun in FILE, and whatever else stands in it, in a cluster; - is stdin.
 
     Exits 0 once it is created. With --wait: 0 if it passed, 1 if it failed, 3 if it is incomplete, 4 if it has not
-    ended within --timeout. 1 if it is refused, or with --dry-run if it cannot be placed.
+    ended within --timeout. 1 if it is refused, or with --dry-run if it would end before anything is made.
     """
     path = chosen_file(file, filename)
     if timeout and not wait:

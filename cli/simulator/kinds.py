@@ -65,6 +65,7 @@ KINDS: tuple[Kind, ...] = (
     Kind(CORE, "Secret", "secrets", generation=False),
     Kind(CORE, "Event", "events", generation=False),
     Kind(CORE, "PersistentVolumeClaim", "persistentvolumeclaims", generation=False),
+    Kind(CORE, "ResourceQuota", "resourcequotas", generation=False),
     Kind(CORE, "Namespace", "namespaces", namespaced=False, generation=False),
 )
 

@@ -6,6 +6,7 @@ fails when it is gone, and nodes are read past every cache.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from sync_hooks.api.conditions import INVALID_SPEC
@@ -16,6 +17,7 @@ from sync_hooks.api.results import Coverage
 from sync_hooks.api.spec import UNKNOWN_FIELDS, read_spec
 from sync_hooks.api.sync import Busy, GetObject, ListKinds, ListNodes, Observed, Reads, Result, Unreadable
 from sync_hooks.api.workflow import WorkflowSpec, WorkflowStatus
+from sync_hooks.api.workloadrun import WorkloadRunSpec
 from sync_hooks.execution.children import identity, plan_config_map
 from sync_hooks.execution.ownership import standing
 from sync_hooks.execution.plan_seen import MOST_EXCLUDED, plan_facts
@@ -24,7 +26,7 @@ from sync_hooks.execution.unseen import GivenUp, look_for
 from sync_hooks.execution.waiting import next_look, wait_within
 from sync_hooks.execution.workflow_answer import Step, answer, fail, in_progress, keep_trying
 from sync_hooks.planning.build import build
-from sync_hooks.planning.plan import Plan, Unplannable, encode, own_kinds
+from sync_hooks.planning.plan import Plan, RunIdentity, Unplannable, encode, own_kinds
 
 PLANNING_GIVE_UP_SECONDS = 300  # for nodes and LogProfiles that are not there, or nodes that are not labelled yet
 PLANNING_RESYNC_SECONDS = 15
@@ -58,7 +60,7 @@ def _plan(request: Request, status: WorkflowStatus, observed: Observed, now: dat
     nodes = observed[nodes_read]
     if isinstance(nodes, Unreadable):
         return _give_up(request, status, Unplannable("NodeDiscoveryError", nodes.reason, wait=True), now)
-    planned = _build(request, spec, nodes, observed)
+    planned = build_served(identity(request.parent), spec, nodes, observed)
     if isinstance(planned, Plan):
         planned = look_ahead(planned, request.parent.metadata.namespace, observed)
     if isinstance(planned, Reads):
@@ -70,11 +72,11 @@ def _plan(request: Request, status: WorkflowStatus, observed: Observed, now: dat
     return _store(request, status, planned, observed, now)
 
 
-def _build(
-    request: Request, spec: WorkflowSpec, nodes: tuple[Node, ...], observed: Observed
+def build_served(
+    run: RunIdentity, spec: WorkloadRunSpec, nodes: Sequence[Node], observed: Observed
 ) -> Plan | Unplannable | Reads | Unreadable:
     """Plan; where Jobs bring objects of their own, once more without the kinds that the cluster does not serve."""
-    planned = build(identity(request.parent), spec, nodes)
+    planned = build(run, spec, nodes)
     wanted = own_kinds(planned) if isinstance(planned, Plan) else ()
     reads = tuple(ListKinds(api_version) for api_version in sorted({api_version for api_version, _ in wanted}))
     if any(read not in observed for read in reads):
@@ -83,7 +85,7 @@ def _build(
         if isinstance(found, Unreadable):
             return found
     absent = [(version, kind) for version, kind in wanted if kind not in observed[ListKinds(version)]]
-    return build(identity(request.parent), spec, nodes, absent) if absent else planned
+    return build(run, spec, nodes, absent) if absent else planned
 
 
 def _store(request: Request, status: WorkflowStatus, plan: Plan, observed: Observed, now: datetime) -> Reads | Result:

@@ -31,7 +31,7 @@ from cli.simulator.store import Store
 from sync_hooks.api.kinds import KINDS as OUR_KINDS
 
 PATH = re.compile(
-    r"/(?:api/(?P<core>v1)|apis/(?P<group>[^/]+/[^/]+))(?:/namespaces/(?P<namespace>[^/]+))?(?:/(?P<resource>[a-z]+)(?:/(?P<name>[^/]+))?)?/?"
+    r"/(?:api/(?P<core>v1)|apis/(?P<group>[^/]+/[^/]+))(?:/namespaces/(?P<namespace>[^/]+)(?=/[a-z]))?(?:/(?P<resource>[a-z]+)(?:/(?P<name>[^/]+))?)?/?"
 )
 STEP_SECONDS = 2.0  # of virtual time, at every look at a run
 USER = "jane"

@@ -147,51 +147,6 @@ class TestRun:
         assert not any(path.startswith("POST") for path in served.calls)
 
 
-class TestDryRun:
-    def test_the_plan_is_for_the_nodes_of_the_cluster_and_nothing_is_made(self, served: Served) -> None:
-        called = call("run", BANDWIDTH, "--dry-run")
-        assert called.code == 0
-        assert "nodes: 8 targeted, 8 eligible, 0 excluded" in called.out
-        assert "aws/efa-h100 (h100) changed" in called.out
-        assert not any(path.startswith("POST") for path in served.calls)
-
-    def test_json_has_groups_requests_and_rows(self, served: Served) -> None:
-        plan = call("run", BANDWIDTH, "--dry-run", "-o", "json").document["plan"]
-        assert [group["nodes"] for group in plan["groups"]] == [
-            [f"gpu-000{n}" for n in range(4)],
-            [f"gpu-000{n}" for n in range(4, 8)],
-        ]
-        worker = next(request for request in plan["requests"] if request["role"] == "node")
-        assert worker["resources"] == {"nvidia.com/gpu": "8", "vpc.amazonaws.com/efa": "32"}
-
-    def test_nodes_that_are_given_need_no_cluster(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("KUBECONFIG", "/nonexistent")
-        nodes = str(EXAMPLES / "nodes" / "aws-mixed.yaml")
-        called = call("run", BANDWIDTH, "--dry-run", "--nodes", nodes)
-        assert called.code == 0
-        assert "excluded, cordoned: ip-10-0-1-12.us-east-2.compute.internal" in called.out
-
-    def test_a_run_that_cannot_be_placed_says_why(self, served: Served, tmp_path: Path) -> None:
-        run = yaml.safe_load(Path(BANDWIDTH).read_text())
-        run["spec"]["numNodes"] = 9
-        path = tmp_path / "large.yaml"
-        path.write_text(yaml.safe_dump(run))
-        called = call("run", str(path), "--dry-run")
-        assert called.code == 1
-        assert "PartitionError: a group needs 9 nodes" in called.out
-
-    @pytest.mark.parametrize(("profile", "why"), [("nccl-bandwith", "NotFound"), ("torchtitan", "Invalid")])
-    def test_a_profile_that_is_missing_or_does_not_fit_is_told(
-        self, served: Served, tmp_path: Path, profile: str, why: str
-    ) -> None:
-        run = yaml.safe_load(Path(BANDWIDTH).read_text())
-        run["spec"]["bandwidthMeasurement"]["logProfileRef"] = profile
-        path = tmp_path / "measured.yaml"
-        path.write_text(yaml.safe_dump(run))
-        called = call("run", str(path), "--dry-run")
-        assert (called.code, f"LogProfile{why}: LogProfile {profile}" in called.out) == (1, True)
-
-
 class TestStatus:
     def test_asks_once_whatever_the_size(self, served: Served) -> None:
         call("run", BANDWIDTH)
