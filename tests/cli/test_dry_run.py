@@ -113,17 +113,21 @@ def test_nodes_that_another_run_holds_are_a_warning(served: Served, tmp_path: Pa
     assert "warning: 8 of 8 nodes are used by run default/first, which is under way" in called.out
 
 
-def test_what_the_user_may_not_read_is_said_to_be_unknown(served: Served) -> None:
-    served.forbidden = {"namespaces", "resourcequotas", "workflows", "logprofiles"}
+UNREAD = {
+    "namespaces": "it is not known whether PodSecurity refuses the pods: no permission: user jane cannot get",
+    "resourcequotas": "it is not known whether a quota is too small: no permission: user jane cannot list",
+    "workflows": "it is not known which nodes other runs use: no permission: user jane cannot list",
+    "logprofiles": "LogProfile nccl-bandwidth, which spec.bandwidthMeasurement.logProfileRef names, cannot be read",
+}
+
+
+@pytest.mark.parametrize("resources", [*([one] for one in UNREAD), list(UNREAD)], ids=" ".join)
+def test_what_the_user_may_not_read_is_said_to_be_unknown(served: Served, resources: list[str]) -> None:
+    served.forbidden = set(resources)
     called = call("run", BANDWIDTH, "--dry-run")
-    assert called.code == 0
-    for what in (
-        "it is not known whether PodSecurity refuses the pods: no permission: user jane cannot get namespaces",
-        "it is not known whether a quota is too small: no permission: user jane cannot list resourcequotas",
-        "it is not known which nodes other runs use: no permission: user jane cannot list workflows",
-        "LogProfile nccl-bandwidth, which spec.bandwidthMeasurement.logProfileRef names, cannot be read",
-    ):
-        assert called.out.count(f"warning: {what}") == 1
+    told = [line for line in called.out.splitlines() if line.startswith("warning: ")]
+    assert (called.code, len(told)) == (0, len(resources))
+    assert all(line.startswith(f"warning: {UNREAD[one]}") for line, one in zip(told, resources, strict=True))
 
 
 def test_a_warning_of_the_namespace_is_not_lost_to_a_profile_that_cannot_be_read(served: Served) -> None:
@@ -138,3 +142,12 @@ def test_without_nodes_there_is_no_plan_and_the_missing_right_is_named(served: S
     served.forbidden = {"nodes"}
     called = call("run", BANDWIDTH, "--dry-run")
     assert (called.code, "user jane cannot list nodes" in called.err) == (2, True)
+
+
+def test_a_device_api_that_the_cluster_does_not_serve_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with simulated(tmp_path, "aws/gb200x4") as served:
+        monkeypatch.setenv("KUBECONFIG", str(served.kubeconfig))
+        assert call("run", BANDWIDTH, "--dry-run").code == 0
+        served.absent = {"resource.nvidia.com"}
+        called = call("run", BANDWIDTH, "--dry-run")
+        assert (called.code, "ComputeDomain" in called.out) == (1, True)
