@@ -6,11 +6,9 @@ are two of while they are rolled out or back: what it asks for is not known here
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
 from sync_hooks.api.errors import field_path
 from sync_hooks.api.model import ApiModel
@@ -31,9 +29,4 @@ def read_spec(model: type[SpecT], raw: Any) -> SpecT | Busy | str:
     foreign = [field_path(("spec", *item["loc"])) for item in problems if item["type"] == "extra_forbidden"]
     if foreign:
         return Busy(f"this version of the hooks does not know {foreign[0]}, another one may")
-    return told(problems, MOST_PROBLEMS)
-
-
-def told(problems: Sequence[ErrorDetails], most: int) -> str:
-    """Say what is wrong with a spec, of ``most`` fields."""
-    return "; ".join(f"{field_path(('spec', *item['loc']))}: {item['msg']}" for item in problems[:most])
+    return "; ".join(f"{field_path(('spec', *item['loc']))}: {item['msg']}" for item in problems[:MOST_PROBLEMS])

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
-from pydantic import ValidationError
-
+from sync_hooks.api.bandwidthmeasurement import BandwidthMeasurementSpec
 from sync_hooks.api.conditions import COMPLETE, INVALID_SPEC, is_true
 from sync_hooks.api.duration import parse_duration
+from sync_hooks.api.goodputmeasurement import GoodputMeasurementSpec
 from sync_hooks.api.logcursor import LogCursor
 from sync_hooks.api.model import GROUP, Duration
 from sync_hooks.api.names import ANNOTATION_ENDED
 from sync_hooks.api.observed import Log
 from sync_hooks.api.request import Request
-from sync_hooks.api.spec import told
+from sync_hooks.api.spec import read_spec
 from sync_hooks.api.status import read_status
-from sync_hooks.api.sync import Answer, GetLogProfile, Observed, ReadLog, Reads, Unreadable
+from sync_hooks.api.sync import Answer, Busy, GetLogProfile, Observed, ReadLog, Reads, Unreadable
 from sync_hooks.api.time import parse_rfc3339
 from sync_hooks.measurements.answering import answer, measuring, unchanged
 from sync_hooks.measurements.page import page_bytes, since
@@ -28,8 +27,6 @@ from sync_hooks.measurements.subject import Gone, JobState, job_read
 DEFAULT_INTERVAL_SECONDS = 60
 LONGEST_INTERVAL_SECONDS = 120  # the end of a Job must be noticed while its pods still exist
 
-_MOST_PROBLEMS = 5  # of a spec, in one message
-
 
 def begin(
     request: Request, spec_model: type[SpecT], status_model: type[StatusT], observed: Observed, now: datetime
@@ -39,8 +36,11 @@ def begin(
     if is_true(status.conditions or (), COMPLETE) or request.parent.metadata.deletion_timestamp:
         return unchanged(request)
     spec = read_spec(spec_model, request.parent.spec)
-    if isinstance(spec, str):
-        return answer(request, measuring(status, "False", INVALID_SPEC, spec, now))
+    if isinstance(spec, Busy):
+        return spec
+    if isinstance(spec, str) or (problem := _problem(spec)):
+        said = spec if isinstance(spec, str) else problem
+        return answer(request, measuring(status, "False", INVALID_SPEC, said, now))
     left = seconds_left(status.last_sample_time, interval(spec.sample_interval), now)
     if left > 0 and not _is_told(request, status.workload_uid):
         return unchanged(request, left)
@@ -51,18 +51,14 @@ def begin(
     return Sample(request, spec, status, observed, now)
 
 
-def read_spec(model: type[SpecT], raw: Any) -> SpecT | str:
-    """Parse a spec, or say with field paths what is wrong with it."""
-    try:
-        spec = model.model_validate(raw)
-    except ValidationError as error:
-        return told(error.errors(include_url=False), _MOST_PROBLEMS)
+def _problem(spec: BandwidthMeasurementSpec | GoodputMeasurementSpec) -> str:
+    """Say what is wrong with a spec that has the right shape; empty where nothing is."""
     ref, seconds = spec.job_ref, parse_duration(spec.sample_interval) if spec.sample_interval else 1
     if ref.kind != "Job" or ref.api_group != GROUP or not ref.name:
         return f"spec.jobRef: must name a Job of {GROUP}"
     if seconds is None or seconds <= 0:
         return f"spec.sampleInterval: {spec.sample_interval!r} is no duration above 0, for example 60s"
-    return spec
+    return ""
 
 
 def interval(text: Duration | None) -> float:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from sync_hooks import job, workflow, workloadrun
+from sync_hooks import bandwidth, goodput, job, workflow, workloadrun
 from sync_hooks.api.sync import Busy
 from tests.support.asking import Hook, ask
-from tests.support.hooks import NOW, STAMP, condition, request
+from tests.support.hooks import NOW, STAMP, condition, manifest, request
 from tests.sync_hooks import test_job as of_job
 from tests.sync_hooks import test_workflow as of_workflow
 from tests.sync_hooks import test_workloadrun as of_run
@@ -29,6 +29,20 @@ NEWER: dict[str, Any] = {"brandNew": 1}
 )
 def test_a_job_with_a_field_of_another_version_is_left_to_that_version(spec: dict[str, Any], children: list[Any]):
     answer = job.sync(request(of_job.parent(**spec), children), {}, NOW)
+    assert isinstance(answer, Busy)
+    assert "brandNew" in answer.reason
+
+
+@pytest.mark.parametrize(
+    ("kind", "hook"),
+    [("BandwidthMeasurement", bandwidth.sync), ("GoodputMeasurement", goodput.sync)],
+)
+def test_a_measurement_with_a_field_of_another_version_is_never_told_to_stop_by_one_that_does_not_know_it(
+    kind: str, hook: Hook
+):
+    ref = {"apiGroup": "cre.nvidia.com", "kind": "Job", "name": "run-g0-i1"}
+    measurement = manifest(kind, "run-g0-i1-measured", spec={"jobRef": ref, "logProfileRef": "profile", **NEWER})
+    answer = hook(request(measurement), {}, NOW)
     assert isinstance(answer, Busy)
     assert "brandNew" in answer.reason
 

@@ -351,7 +351,7 @@ def test_a_lost_status_write_changes_nothing_in_the_end() -> None:
 
 
 @pytest.mark.parametrize(
-    "spec", [{"jobRef": {"kind": "Pod", "name": "x"}}, {"sampleInterval": "-1s"}, {"testType": "x"}]
+    "spec", [{"jobRef": {"kind": "Pod", "name": "x"}}, {"sampleInterval": "-1s"}, {"logProfileRef": ""}]
 )
 def test_a_bad_spec_is_a_condition(spec: dict[str, Any]) -> None:
     running = world(spec=spec)
