@@ -49,6 +49,10 @@ READS = Counter(
     ["kind", "outcome"],
 )
 LOG_BYTES = Counter("workloadrun_log_bytes_total", "Bytes of container logs that were read.")
+EVENTS_DROPPED = Counter(
+    "workloadrun_events_dropped_total",
+    "Events about runs that were not posted: too many waited, or the API server did not take them.",
+)
 VERDICTS = Counter(
     "workloadrun_verdicts_total",
     "Verdicts that were given to WorkloadRuns; one that had to be written twice counts twice.",
