@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import logging
 from datetime import UTC, datetime
+from functools import partial
 from time import monotonic, perf_counter
-from typing import Any
 
 import msgspec
 from flask import Flask, request
 from werkzeug.exceptions import HTTPException
 
-from sync_hooks.api.sync import Read, Unreadable
 from webhook.answering import HOOKS, HookResponse, Reader, answer
 from webhook.apiserver import ApiServer
 from webhook.auth import TokenFile
@@ -24,15 +23,12 @@ from webhook.events import EventPoster
 from webhook.limits import LOGS_BYTES
 from webhook.logs import with_room
 from webhook.metering import counted, note_answer, note_held, note_status
-from webhook.observer import Observer
+from webhook.observer import CALL_SECONDS, Observer, within
 from webhook.pace import Pace
 from webhook.response import JsonResponse
 from webhook.settings import Settings
 
 OWN_TROUBLE_RETRY_SECONDS = 10
-CALL_SECONDS = (
-    30  # of a hook call; the last read may take 25 more, and the chart has Metacontroller wait for 55 or longer
-)
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +36,7 @@ log = logging.getLogger(__name__)
 def register(app: Flask, settings: Settings) -> None:
     """Add the hooks' routes to an application."""
     api = ApiServer(settings.kubeconfig, direct=True)
-    read, events, tokens = counted(Observer(api).read), EventPoster(api), TokenFile(settings.token_file)
+    observer, events, tokens = Observer(api), EventPoster(api), TokenFile(settings.token_file)
     pace, logs = Pace(), Budget(LOGS_BYTES)
 
     @app.post("/hooks/<controller>/<hook>")
@@ -49,7 +45,7 @@ def register(app: Flask, settings: Settings) -> None:
         if refused is not None:
             note_answer(controller, refused.status)
             return _response(refused)
-        answered = _answer(controller, hook, read, pace, logs)
+        answered = _answer(controller, hook, observer, pace, logs)
         note_status(answered)
         if answered.parent is not None and answered.events:
             events.post(answered.parent, answered.events, datetime.now(UTC))
@@ -65,14 +61,15 @@ def _refusal(tokens: TokenFile, controller: str, hook: str) -> HookResponse | No
     return None
 
 
-def _answer(controller: str, hook: str, read: Reader, pace: Pace, logs: Budget) -> HookResponse:
+def _answer(controller: str, hook: str, observer: Observer, pace: Pace, logs: Budget) -> HookResponse:
     """Answer a call, and count it; the time it takes is that from when its turn has come."""
     try:
         with read_body() as body:
             note_held(controller, pace.keep(body))
             began = perf_counter()
-            with with_room(read, logs) as reading:
-                answered = answer_now(controller, hook, body, within(reading, CALL_SECONDS))
+            until = monotonic() + CALL_SECONDS
+            with with_room(counted(partial(observer.read, until=until)), logs) as reading:
+                answered = answer_now(controller, hook, body, within(reading, until))
     except HTTPException as error:
         note_answer(controller, error.code or 500)
         raise
@@ -89,19 +86,6 @@ def answer_now(controller: str, hook: str, body: bytes, read: Reader) -> HookRes
     except Exception:
         log.exception("%s of %s failed", hook, controller)
         return HookResponse(429, b'{"error":{"message":"own trouble"}}', OWN_TROUBLE_RETRY_SECONDS)
-
-
-def within(read: Reader, seconds: float) -> Reader:
-    """Return a reader for one call, to which the cluster is unreadable once so much time has passed.
-
-    A call that takes longer than Metacontroller waits would be repeated for ever, and no status would say why.
-    """
-    until = monotonic() + seconds
-
-    def reading(wanted: Read) -> Any:
-        return read(wanted) if monotonic() < until else Unreadable(f"the API server took over {seconds:g} s in all")
-
-    return reading
 
 
 def _response(answered: HookResponse) -> JsonResponse:

@@ -6,9 +6,8 @@ irreversible is read past them.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from math import inf
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
@@ -29,11 +28,15 @@ from sync_hooks.api.sync import (
 )
 from sync_hooks.measurements.page import received
 from webhook.apiserver import RESOURCES, ApiError, ApiServer, Path
+from webhook.snapshots import OverTime, Snapshots
 
 PAGE = 500  # objects a list request
+CALL_SECONDS = (
+    30  # of a hook call; the last request may take 25 more, and the chart has Metacontroller wait for 55 or longer
+)
+OVER_TIME = Unreadable(f"the API server took over {CALL_SECONDS} s in all")
 POD_SNAPSHOT_SECONDS = 10
 LOG_PROFILE_SECONDS = 30
-KEPT_SECONDS = 300  # a namespace or a LogProfile that nobody asks for any more
 LOG_SECONDS = 15  # a log endpoint that takes longer is unreadable for this sync
 NOT_FOUND = 404
 JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
@@ -41,6 +44,7 @@ CRE = "cre.nvidia.com/v1alpha1"
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
+Reader = Callable[[Read], Any]
 
 
 class ListMetadata(msgspec.Struct):
@@ -84,40 +88,6 @@ _PODS = msgspec.json.Decoder(Page[Pod])
 _EVENTS = msgspec.json.Decoder(Page[Event])
 
 
-@dataclass(slots=True)
-class Snapshots(Generic[Value]):
-    """Values by key, each at most so old; one thread fetches, the others wait for it. Old ones are forgotten."""
-
-    _values: dict[Hashable, tuple[float, Value]] = field(default_factory=dict)
-    _locks: dict[Hashable, threading.Lock] = field(default_factory=dict)
-    _guard: threading.Lock = field(default_factory=threading.Lock)
-
-    def get(self, key: Hashable, max_age: float, fetch: Callable[[], Value]) -> Value:
-        """Return the value of a key, fetched anew where the known one is older than ``max_age`` seconds."""
-        asked = monotonic()
-        with self._guard:
-            lock = self._locks.setdefault(key, threading.Lock())
-        with lock:
-            known = self._values.get(key)
-            if known is not None and known[0] >= asked - max_age:
-                return known[1]
-            began = monotonic()  # what changes during the fetch may be in it or not
-            value = fetch()
-            self._keep(key, began, value)
-            return value
-
-    def __len__(self) -> int:
-        """Return how many values are kept."""
-        return len(self._values)
-
-    def _keep(self, key: Hashable, began: float, value: Value) -> None:
-        with self._guard:
-            self._values[key] = (began, value)
-            for old in [key for key, (time, _) in self._values.items() if time < began - KEPT_SECONDS]:
-                del self._values[old]
-                self._locks.pop(old, None)  # who still waits for it fetches a second time
-
-
 class Observer:
     """Answers reads from one API server; one a process, shared by its threads."""
 
@@ -128,34 +98,36 @@ class Observer:
         self._pods: Snapshots[dict[str, list[Pod]]] = Snapshots()
         self._profiles: Snapshots[LiveObject | None] = Snapshots()
 
-    def read(self, read: Read) -> Any:
-        """Answer one read as `sync_hooks.api.sync` says; Unreadable where it fails."""
-        try:
-            return self._answer(read)
-        except ApiError as error:
-            return Unreadable(str(error))
-        except msgspec.DecodeError as error:
-            return Unreadable(f"the API server's answer cannot be understood: {error}")
+    def read(self, read: Read, until: float = inf) -> Any:
+        """Answer one read as `sync_hooks.api.sync` says; Unreadable where it fails.
 
-    def _answer(self, read: Read) -> Any:
+        From the moment ``until``, by the monotonic clock, nothing is asked and nobody is waited for.
+        """
+        try:
+            found = _tried(lambda: self._answer(read, until))
+        except OverTime:
+            return OVER_TIME
+        return found
+
+    def _answer(self, read: Read, until: float) -> Any:
         match read:
             case GetObject():
                 return self._object(read)
             case ListObjects():
-                return self._objects(read)
+                return self._objects(read, until)
             case GetLogProfile(name):
                 known = GetObject(CRE, "LogProfile", name)
-                return self._profiles.get(name, LOG_PROFILE_SECONDS, lambda: self._object(known))
+                return self._profiles.get(name, LOG_PROFILE_SECONDS, lambda: _tried(lambda: self._object(known)), until)
             case ListNodes(max_age):
-                return self._nodes.get("", max_age, self._list_nodes)
+                return self._nodes.get("", max_age, lambda: _tried(lambda: self._list_nodes(until)), until)
             case ListPods():
-                return self._jobset_pods(read)
+                return self._jobset_pods(read, until)
             case ReadLog():
                 return self._log(read)
             case ListKinds(api_version):
                 return self._kinds(api_version)
             case ListEvents():
-                return self._told(read)
+                return self._told(read, until)
 
     def _object(self, read: GetObject) -> LiveObject | None:
         resource = RESOURCES.get((read.api_version, read.kind))
@@ -169,37 +141,42 @@ class Observer:
                 return None
             raise
 
-    def _objects(self, read: ListObjects) -> tuple[LiveObject, ...]:
+    def _objects(self, read: ListObjects, until: float) -> tuple[LiveObject, ...]:
         path = Path(read.api_version, RESOURCES[read.api_version, read.kind], read.namespace)
-        found = self._list(path, _OBJECTS, {})
+        found = self._list(path, _OBJECTS, {}, until)
         return tuple(sorted(found, key=lambda item: (item.metadata.namespace, item.metadata.name)))
 
-    def _list_nodes(self) -> tuple[Node, ...]:
-        return tuple(sorted(self._list(Path("v1", "nodes"), _NODES, {}), key=lambda node: node.name))
+    def _list_nodes(self, until: float) -> tuple[Node, ...]:
+        return tuple(sorted(self._list(Path("v1", "nodes"), _NODES, {}, until), key=lambda node: node.name))
 
-    def _jobset_pods(self, read: ListPods) -> tuple[Pod, ...]:
+    def _jobset_pods(self, read: ListPods, until: float) -> tuple[Pod, ...] | Unreadable:
         path = Path("v1", "pods", read.namespace)
         if read.fresh:
             selector: dict[str, str | int] = {"labelSelector": f"{JOBSET_NAME}={read.jobset}"}
-            return tuple(sorted(self._list(path, _PODS, selector), key=lambda pod: pod.name))
-        snapshot = self._pods.get(read.namespace, POD_SNAPSHOT_SECONDS, lambda: self._by_jobset(path))
-        return tuple(snapshot.get(read.jobset, ()))
+            return tuple(sorted(self._list(path, _PODS, selector, until), key=lambda pod: pod.name))
+        snapshot = self._pods.get(
+            read.namespace, POD_SNAPSHOT_SECONDS, lambda: _tried(lambda: self._by_jobset(path, until)), until
+        )
+        return snapshot if isinstance(snapshot, Unreadable) else tuple(snapshot.get(read.jobset, ()))
 
-    def _by_jobset(self, path: Path) -> dict[str, list[Pod]]:
+    def _by_jobset(self, path: Path, until: float) -> dict[str, list[Pod]]:
         found: dict[str, list[Pod]] = {}
-        for pod in sorted(self._list(path, _PODS, {"labelSelector": JOBSET_NAME}), key=lambda pod: pod.name):
+        for pod in sorted(self._list(path, _PODS, {"labelSelector": JOBSET_NAME}, until), key=lambda pod: pod.name):
             found.setdefault(pod.labels.get(JOBSET_NAME, ""), []).append(pod)
         return found
 
-    def _list(self, path: Path, decoder: msgspec.json.Decoder[Page[Item]], query: dict[str, str | int]) -> list[Item]:
+    def _list(
+        self, path: Path, decoder: msgspec.json.Decoder[Page[Item]], query: dict[str, str | int], until: float
+    ) -> list[Item]:
         items: list[Item] = []
         query = {**query, "limit": PAGE}
-        while True:
+        while monotonic() < until:
             page = decoder.decode(self._api.get(path, query))
             items.extend(page.items)
             if not page.metadata.continue_:
                 return items
             query = {**query, "continue": page.metadata.continue_}
+        raise OverTime
 
     def _log(self, read: ReadLog) -> Log | Unreadable:
         query: dict[str, str | int] = {
@@ -223,10 +200,32 @@ class Observer:
             raise
         return tuple(sorted({resource.kind for resource in resources}))
 
-    def _told(self, read: ListEvents) -> tuple[Told, ...]:
+    def _told(self, read: ListEvents, until: float) -> tuple[Told, ...]:
         about = {"uid": read.uid, "kind": read.kind, "name": read.name}
         wanted = [f"involvedObject.{key}={value}" for key, value in about.items() if value]
         query: dict[str, str | int] = {"fieldSelector": ",".join((*wanted, f"reason={read.reason}"))}
-        events = self._list(Path("v1", "events", read.namespace), _EVENTS, query)
+        events = self._list(Path("v1", "events", read.namespace), _EVENTS, query, until)
         told = (Told(event.message, event.lastTimestamp or event.eventTime or "") for event in events)
         return tuple(sorted(told, key=lambda event: event.at, reverse=True))
+
+
+def within(read: Reader, until: float) -> Reader:
+    """Return a reader for one call, to which the cluster is unreadable from the moment ``until``.
+
+    A call that takes longer than Metacontroller waits would be repeated for ever, and no status would say why.
+    """
+
+    def reading(wanted: Read) -> Any:
+        return read(wanted) if monotonic() < until else OVER_TIME
+
+    return reading
+
+
+def _tried(read: Callable[[], Value]) -> Value | Unreadable:
+    """Read; a failure is a value, which others may share."""
+    try:
+        return read()
+    except ApiError as error:
+        return Unreadable(str(error))
+    except msgspec.DecodeError as error:
+        return Unreadable(f"the API server's answer cannot be understood: {error}")
