@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import base64
-from functools import lru_cache
 from typing import Any
 
+from sync_hooks.api.memo import Memo, size_of
 from sync_hooks.api.request import ConfigMapChild
 from sync_hooks.api.results import AppliedOverride, Coverage, ExcludedNode
 from sync_hooks.api.workflow import PlanReference, WorkflowStatus
@@ -13,13 +13,20 @@ from sync_hooks.planning.plan import PLAN_KEY, Plan, decode, sha256
 
 MOST_EXCLUDED = 50  # of the status; the plan has them all
 
+_PLANS: Memo[tuple[Plan | None, str]] = Memo(64 << 20)  # the same plan comes with every sync of the Workflow
+
 
 def read_plan(stored: ConfigMapChild, noted: str = "") -> tuple[Plan | None, str]:
     """Return the plan and its hash; no plan where it is not readable, or is not the one whose hash was ``noted``."""
-    return _read(stored.binary_data.get(PLAN_KEY, ""), noted)
+    content = stored.binary_data.get(PLAN_KEY, "")
+    key = sha256(f"{noted}/{content}".encode())
+    known = _PLANS.get(key)
+    if known is not None:
+        return known
+    found = _read(content, noted)
+    return _PLANS.keep(key, found, size_of(found))
 
 
-@lru_cache(maxsize=64)  # the same plan comes with every sync of the Workflow
 def _read(content: str, noted: str) -> tuple[Plan | None, str]:
     try:
         packed = base64.b64decode(content)
