@@ -16,6 +16,7 @@ from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
 from sync_hooks.api.quantity import parse_quantity
 
+REST = "*"  # among the fields of a type: it may have others too, of which nothing is known
 QUANTITY = "must be a quantity, for example 8, 500m or 64Gi"
 
 
@@ -56,7 +57,7 @@ def _load(name: str) -> Any:
 @cache
 def official_types() -> Mapping[str, Mapping[str, OfficialField]]:
     """Load the table: fields by type and name."""
-    table: dict[str, dict[str, str]] = _load("types.yaml")
+    table: dict[str, dict[str, str]] = {**_load("types.yaml"), **_load("devices.yaml")}
     return {
         type_: {name.rstrip("!"): OfficialField(field, name.endswith("!")) for name, field in fields.items()}
         for type_, fields in table.items()
@@ -92,7 +93,7 @@ def _object_errors(value: Value, type_: str, *, patch: bool) -> Iterator[FieldEr
         if name in fields:
             yield from official_errors(value.field(name), fields[name].type, patch=patch)
             yield from _value_errors(value.field(name), f"{type_}.{name}")
-        elif not (patch and name.startswith("$")):
+        elif REST not in fields and not (patch and name.startswith("$")):
             yield unknown(value, name, fields)
     if not patch:
         yield from (

@@ -14,8 +14,8 @@ from sync_hooks.api.trainer import CLAIM_TEMPLATE, COMPUTE_DOMAIN, CONFIG_MAP, T
 
 KINDS: Mapping[tuple[str, str], Mapping[str, str]] = MappingProxyType(
     {
-        CLAIM_TEMPLATE: {"spec": "any"},
-        COMPUTE_DOMAIN: {"spec": "any"},
+        CLAIM_TEMPLATE: {"spec": "device.ClaimTemplateSpec"},
+        COMPUTE_DOMAIN: {"spec": "device.ComputeDomainSpec"},
         CONFIG_MAP: {"binaryData": "map string", "data": "map string", "immutable": "boolean"},
         TRAINING_RUNTIME: {"spec": "trainer.TrainingRuntimeSpec"},
         VOLUME_CLAIM: {"spec": "PersistentVolumeClaimSpec"},
