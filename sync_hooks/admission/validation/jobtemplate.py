@@ -1,24 +1,31 @@
-"""Patches of the Job template: fields that a Job has, down to those of its TrainJob."""
+"""Patches of the Job template: fields that a Job has, down to those of its TrainJob, and what is asked of a Job."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
+from typing import Any
 
 from sync_hooks.admission.causes import forbidden, invalid, unknown, wrong_type
 from sync_hooks.admission.official.shape import official_errors
+from sync_hooks.admission.rules import kind_rules
 from sync_hooks.admission.shape import shape_errors
 from sync_hooks.admission.validation.grammar import label_key, label_value
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
+from sync_hooks.api.model import API_VERSION
 
 TOP_FIELDS = ("metadata", "spec")
 METADATA_FIELDS = ("annotations", "labels")
+MEASUREMENTS = ("bandwidthMeasurement", "goodputMeasurement")
 TRAIN_JOB = "trainer.TrainJobSpec"
 
 
-def job_template_errors(template: Value) -> Iterator[FieldError]:
-    """Check a strategic merge patch: nothing is required in one, and null deletes."""
+def job_template_errors(template: Value, around: Mapping[str, Any]) -> Iterator[FieldError]:
+    """Check a strategic merge patch: nothing is required in one, and null deletes.
+
+    ``around`` has the measurements that the patched Job may have from elsewhere, for thresholds on what they measure.
+    """
     from sync_hooks.api.job import JobSpec  # few objects patch the Job template
 
     yield from (unknown(template, name, TOP_FIELDS) for name in template.fields if not _is_known(name, TOP_FIELDS))
@@ -30,6 +37,31 @@ def job_template_errors(template: Value) -> Iterator[FieldError]:
     if isinstance(train_job.json, dict):
         yield from official_errors(train_job, TRAIN_JOB, patch=True)
     yield from train_job_errors(train_job)
+    yield from _job_errors(spec, around)
+
+
+def _job_errors(spec: Value, around: Mapping[str, Any]) -> Iterator[FieldError]:
+    """Ask of a part of a Job what is asked of a whole one; else its own admission would refuse each Job of the run."""
+    rules = kind_rules(API_VERSION, "Job")
+    given = _without_directives(spec.json)
+    if rules is None or not isinstance(given, dict):
+        return
+    whole = Value({**around, **given}, spec.path)
+    for field in given:
+        if field != "workload":  # a part of it is judged above
+            for rule in rules.rules.get(field, ()):
+                yield from rule(whole)
+
+
+def _without_directives(json: Any) -> Any:
+    """Leave out what only directs a strategic merge, and what is deleted; lists are left as they are."""
+    if not isinstance(json, dict):
+        return json
+    return {
+        name: _without_directives(part)
+        for name, part in json.items()
+        if part is not None and not name.startswith("$")
+    }
 
 
 def train_job_errors(train_job: Value) -> Iterator[FieldError]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from sync_hooks.admission.causes import invalid
 from sync_hooks.admission.validation.dependencies import dependency_errors
 from sync_hooks.admission.validation.durations import duration_errors
 from sync_hooks.admission.validation.grammar import check, label_key
-from sync_hooks.admission.validation.jobtemplate import job_template_errors
+from sync_hooks.admission.validation.jobtemplate import MEASUREMENTS, job_template_errors
 from sync_hooks.admission.validation.jsonpatch import json_patch_errors
 from sync_hooks.admission.validation.target import selection_errors
 from sync_hooks.admission.validation.when import when_errors
@@ -20,15 +21,25 @@ from sync_hooks.api.trainer import TRAINING_RUNTIME
 
 def override_errors(spec: Value) -> Iterator[FieldError]:
     """Check every override."""
+    measured = _measured(spec)
     for override in spec.field("overrides").elements():
         yield from when_errors(override.field("when"))
         if isinstance(override.field("jobTemplate").json, dict):
-            yield from job_template_errors(override.field("jobTemplate"))
+            yield from job_template_errors(override.field("jobTemplate"), measured)
         yield from json_patch_errors(override.field("jobTemplatePatch"))
         for dependency in override.field("dependencies").elements():
             if isinstance(dependency.json, dict):
                 yield from dependency_errors(dependency)
         yield from _orchestration_errors(override.field("orchestration"))
+
+
+def _measured(spec: Value) -> dict[str, Any]:
+    """Return the measurements that a Job of the run may have, whichever overrides match it."""
+    overrides = list(spec.field("overrides").elements())
+    if any(override.field("jobTemplatePatch").present for override in overrides):
+        return dict.fromkeys(MEASUREMENTS, {})
+    parts = [spec, *(override.field("jobTemplate", "spec") for override in overrides)]
+    return {name: {} for name in MEASUREMENTS if any(part.field(name).present for part in parts)}
 
 
 def _orchestration_errors(orchestration: Value) -> Iterator[FieldError]:
