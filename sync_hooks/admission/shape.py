@@ -46,7 +46,8 @@ def shape_errors(model: type[ApiModel], value: Value, *, patch: bool = False) ->
         model.model_validate(value.json, by_alias=True, by_name=False)
     except ValidationError as error:
         for problem in error.errors(include_url=False):
-            if problem["input"] is not None and not (patch and _is_patching(problem)):
+            deleted = patch and problem["type"] == "extra_forbidden"  # a field that there is not, told even so
+            if (problem["input"] is not None or deleted) and not (patch and _is_patching(problem)):
                 yield _told(problem, value, model)
 
 

@@ -11,7 +11,7 @@ from sync_hooks.admission.rules import KindRules
 from sync_hooks.admission.validation.dependencies import dependency_errors
 from sync_hooks.admission.validation.durations import duration_errors
 from sync_hooks.admission.validation.grammar import check, dns_subdomain
-from sync_hooks.admission.validation.jobtemplate import TRAIN_JOB, train_job_errors
+from sync_hooks.admission.validation.jobtemplate import TRAIN_JOB
 from sync_hooks.admission.validation.measurements import (
     bandwidth_advice,
     bandwidth_errors,
@@ -34,7 +34,6 @@ def workload_errors(spec: Value) -> Iterator[FieldError]:
     train_job = spec.field("workload", "trainJob")
     if isinstance(train_job.json, dict):
         yield from official_errors(train_job, TRAIN_JOB)
-    yield from train_job_errors(train_job)
 
 
 def timeout_errors(spec: Value) -> Iterator[FieldError]:

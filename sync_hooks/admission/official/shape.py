@@ -6,12 +6,12 @@ refuse every quantity.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sync_hooks.admission.causes import invalid, not_supported, required, unknown, wrong_type
+from sync_hooks.admission.causes import forbidden, invalid, not_supported, required, unknown, wrong_type
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
 from sync_hooks.api.quantity import parse_quantity
@@ -30,10 +30,12 @@ class OfficialField:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What a field may be: one of some words, or within a range, both ends included."""
+    """What a field may be: one of some words, or within a range, both ends included, or nothing at all."""
 
     words: tuple[str, ...] = ()
     range: tuple[int, int] | None = None
+    never: str = ""
+    """Why it may not be given."""
 
 
 @cache
@@ -41,7 +43,9 @@ def _accepted() -> Mapping[str, Accepted]:
     """Load what fields may be, by type and name."""
     rows = _load("values.yaml")
     return {
-        row["of"]: Accepted(tuple(row.get("words", ())), tuple(row["range"]) if "range" in row else None)
+        row["of"]: Accepted(
+            tuple(row.get("words", ())), tuple(row["range"]) if "range" in row else None, row.get("never", "")
+        )
         for row in rows
     }
 
@@ -62,6 +66,19 @@ def official_types() -> Mapping[str, Mapping[str, OfficialField]]:
         type_: {name.rstrip("!"): OfficialField(field, name.endswith("!")) for name, field in fields.items()}
         for type_, fields in table.items()
     }
+
+
+def type_at(type_: str, parts: Iterable[str]) -> str | None:
+    """Return the type of the place that a JSON pointer's parts lead to, None where there is none or any."""
+    for part in parts:
+        container, _, of = type_.partition(" ")
+        if container in ("list", "map"):
+            type_ = of
+        elif part in official_types().get(type_, {}):
+            type_ = official_types()[type_][part].type
+        else:
+            return None
+    return type_
 
 
 def official_errors(value: Value, type_: str, *, patch: bool = False) -> Iterator[FieldError]:
@@ -108,6 +125,8 @@ def _value_errors(value: Value, field: str) -> Iterator[FieldError]:
     accepted = _accepted().get(field)
     if accepted is None:
         return
+    if accepted.never and value.present:
+        yield forbidden(value, accepted.never)
     if accepted.words and value.text and value.text not in accepted.words:
         yield not_supported(value, accepted.words)
     if accepted.range and value.number is not None and not accepted.range[0] <= value.number <= accepted.range[1]:

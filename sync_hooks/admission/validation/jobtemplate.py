@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
 from typing import Any
 
-from sync_hooks.admission.causes import forbidden, invalid, unknown, wrong_type
+from sync_hooks.admission.causes import invalid, unknown, wrong_type
 from sync_hooks.admission.official.shape import official_errors
 from sync_hooks.admission.rules import kind_rules
 from sync_hooks.admission.shape import shape_errors
@@ -18,6 +17,8 @@ from sync_hooks.api.model import API_VERSION
 TOP_FIELDS = ("metadata", "spec")
 METADATA_FIELDS = ("annotations", "labels")
 MEASUREMENTS = ("bandwidthMeasurement", "goodputMeasurement")
+MULTIKUEUE = "kueue.x-k8s.io/multikueue"
+DEEPEST_RULE = 4  # levels of a Job's spec that its rules look at, those of the TrainJob apart
 TRAIN_JOB = "trainer.TrainJobSpec"
 
 
@@ -36,7 +37,6 @@ def job_template_errors(template: Value, around: Mapping[str, Any]) -> Iterator[
     train_job = spec.field("workload", "trainJob")
     if isinstance(train_job.json, dict):
         yield from official_errors(train_job, TRAIN_JOB, patch=True)
-    yield from train_job_errors(train_job)
     yield from _job_errors(spec, around)
 
 
@@ -53,22 +53,24 @@ def _job_errors(spec: Value, around: Mapping[str, Any]) -> Iterator[FieldError]:
                 yield from rule(whole)
 
 
-def _without_directives(json: Any) -> Any:
+def _without_directives(json: Any, depth: int = DEEPEST_RULE) -> Any:
     """Leave out what only directs a strategic merge, and what is deleted; lists are left as they are."""
-    if not isinstance(json, dict):
+    if not isinstance(json, dict) or not depth:
         return json
     return {
-        name: _without_directives(part)
+        name: _without_directives(part, depth - 1)
         for name, part in json.items()
         if part is not None and not name.startswith("$")
     }
 
 
-def train_job_errors(train_job: Value) -> Iterator[FieldError]:
-    """Check what a TrainJob of ours may not say: a second time limit would end it behind our back."""
-    limit = train_job.field("activeDeadlineSeconds")
-    if limit.present:
-        yield forbidden(limit, "the time limit is timeoutPerJob, which does not count the time in a queue")
+def train_job_advice(template: Value, where: str) -> Iterator[str]:
+    """Point at what makes a TrainJob wait for somebody who may never come."""
+    train_job = template.field("spec", "workload", "trainJob")
+    if train_job.field("suspend").json is True:
+        yield f"{where}: a suspended TrainJob waits until somebody, such as Kueue, resumes it"
+    if train_job.field("managedBy").json == MULTIKUEUE:
+        yield f"{where}: another cluster runs the TrainJob, on nodes that are not seen here"
 
 
 def _metadata_errors(metadata: Value) -> Iterator[FieldError]:
@@ -87,11 +89,3 @@ def _metadata_errors(metadata: Value) -> Iterator[FieldError]:
 
 def _is_known(name: str, known: tuple[str, ...]) -> bool:
     return name in known or name.startswith("$")  # directives of a strategic merge
-
-
-@cache
-def spec_fields() -> tuple[str, ...]:
-    """Name the fields of a Job's spec."""
-    from sync_hooks.api.job import JobSpec
-
-    return tuple(sorted(field.alias or name for name, field in JobSpec.model_fields.items()))

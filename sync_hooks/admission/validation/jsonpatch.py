@@ -1,16 +1,23 @@
-"""JSON patches of the Job template: operations as RFC 6902 has them, at places that a Job template has."""
+"""JSON patches of the Job template: operations as RFC 6902 has them, at places that a Job template has.
+
+What an operation writes is judged as the merge patch that would write the same, so that both are asked the same.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from sync_hooks.admission.causes import invalid, not_supported, required, unknown, wrong_type
-from sync_hooks.admission.validation.jobtemplate import TOP_FIELDS, spec_fields
-from sync_hooks.admission.value import Value
+from sync_hooks.admission.official.shape import official_errors, type_at
+from sync_hooks.admission.validation.jobtemplate import TRAIN_JOB, job_template_errors
+from sync_hooks.admission.value import DEEPEST, MAPS, Value
 from sync_hooks.api.errors import FieldError, cut
+from sync_hooks.overrides.jsonpatch import END
 
 OPERATIONS = {
     "add": ("value",),
@@ -22,11 +29,14 @@ OPERATIONS = {
 }
 """Operations, each with the members that it needs besides the path."""
 
+NOWHERE = "leads to no field of a Job template"
+UNKNOWN = "Forbidden: unknown field"
+_TRAIN_JOB_PARTS = ("spec", "workload", "trainJob")
 _POINTER = re.compile(r"(?:/(?:[^~/]|~[01])*)*")
 
 
-def json_patch_errors(patch: Value) -> Iterator[FieldError]:
-    """Check a patch given as a list of operations, or as text that holds one."""
+def json_patch_errors(patch: Value, around: Mapping[str, Any]) -> Iterator[FieldError]:
+    """Check a patch given as a list of operations, or as text that holds one; ``around`` as for a merge patch."""
     if not patch.present:
         return
     operations = _parsed(patch)
@@ -38,6 +48,7 @@ def json_patch_errors(patch: Value) -> Iterator[FieldError]:
     for operation in operations.elements():
         if isinstance(operation.json, dict):
             yield from _operation_errors(operation)
+            yield from _effect_errors(operation, around)
         else:
             yield wrong_type(operation, "an object")
 
@@ -78,13 +89,85 @@ def _pointer_errors(pointer: Value) -> Iterator[FieldError]:
         yield wrong_type(pointer, "a JSON pointer")
     elif not _POINTER.fullmatch(pointer.json):
         yield invalid(pointer, "must be a JSON pointer: each part begins with '/', '~' is written ~0 and '/' ~1")
-    else:
-        yield from _place_errors(pointer, pointer.json.split("/")[1:])
+    elif _parts(pointer) is None:
+        yield invalid(pointer, NOWHERE)
 
 
-def _place_errors(pointer: Value, parts: list[str]) -> Iterator[FieldError]:
-    """Check that a Job template has such a place: a patch of another would fail when the run is planned."""
-    if parts and parts[0] not in TOP_FIELDS:
-        yield invalid(pointer, f"a Job template has {' and '.join(f'/{name}' for name in TOP_FIELDS)}")
-    elif len(parts) > 1 and parts[0] == "spec" and parts[1] not in spec_fields():
-        yield invalid(pointer, f"the spec of a Job has {', '.join(spec_fields())}")
+def _effect_errors(operation: Value, around: Mapping[str, Any]) -> Iterator[FieldError]:
+    """Check places and value: a patch of what a Job template has not would fail when the run is planned."""
+    for pointer in (operation.field("path"), operation.field("from")):
+        if (parts := _parts(pointer)) is not None:
+            given = operation.field("value") if pointer.path[-1] == "path" and _writes(operation) else None
+            yield from _place_errors(parts, pointer, given, around)
+
+
+def _place_errors(
+    parts: Sequence[str], pointer: Value, given: Value | None, around: Mapping[str, Any]
+) -> Iterator[FieldError]:
+    """Judge a value, or None where there is only its place, as a merge patch of what is there."""
+    if given is not None and given.json is None:
+        yield wrong_type(given, "left out where nothing is meant; op remove takes away")
+        return
+    place = _place(parts)
+    patch = Value(_laid_at(parts, given.json if given else None))
+    if patch.json is not None and not isinstance(patch.json, dict):
+        yield wrong_type(given or pointer, "an object")
+        return
+    for error in job_template_errors(patch, around):
+        rest = error.field.removeprefix(place)
+        if given and error.field.startswith(place) and not (rest == "" and error.type == "FieldValueForbidden"):
+            yield replace(error, field=f"{given}{rest if place else '.' + rest}")
+        elif given or error.field == place or error.message.startswith(UNKNOWN) or len(error.field) < len(place):
+            yield _misplaced(error, pointer)
+    depth = len(_TRAIN_JOB_PARTS)
+    if given and tuple(parts[:depth]) == _TRAIN_JOB_PARTS and (type_ := type_at(TRAIN_JOB, parts[depth:])):
+        yield from official_errors(given, type_)  # whole, and without directives of a merge
+
+
+def _misplaced(error: FieldError, pointer: Value) -> FieldError:
+    """Tell of a place at the pointer that leads there."""
+    if error.message.startswith(UNKNOWN):
+        return invalid(pointer, f"leads to an {error.message.removeprefix('Forbidden: ')}")
+    if error.type == "FieldValueForbidden":
+        return replace(error, field=str(pointer))
+    return invalid(pointer, NOWHERE)
+
+
+def patched(patch: Value) -> Iterator[tuple[Value, Value]]:
+    """Yield what the operations of a patch write, each as a merge patch of the Job template, and the value's place."""
+    operations = _parsed(patch) if patch.present else patch
+    for operation in operations.elements() if isinstance(operations, Value) else ():
+        parts = _parts(operation.field("path"))
+        if parts is not None and _writes(operation):
+            yield Value(_laid_at(parts, operation.field("value").json)), operation.field("value")
+
+
+def _writes(operation: Value) -> bool:
+    return operation.field("op").json in ("add", "replace") and "value" in operation.fields
+
+
+def _parts(pointer: Value) -> list[str] | None:
+    """Read a pointer, None where there is none, or one that no Job template is deep enough for."""
+    if not isinstance(pointer.json, str) or not _POINTER.fullmatch(pointer.json) or pointer.json.count("/") > DEEPEST:
+        return None
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.json.split("/")[1:]]
+
+
+def _laid_at(parts: Sequence[str], value: Any) -> Any:
+    """Write a value with everything around it that its place says; of a list it is the only element."""
+    for above, part in reversed(list(pairwise(["", *parts]))):
+        value = [value] if _is_index(part, above) else {part: value}
+    return value
+
+
+def _place(parts: Sequence[str]) -> str:
+    """Write the place of such a value as a field's path."""
+    value = Value(None)
+    for part in parts:
+        above = str(value.path[-1]) if value.path else ""
+        value = Value(None, (*value.path, 0)) if _is_index(part, above) else value.member(part)
+    return str(value)
+
+
+def _is_index(part: str, above: str) -> bool:
+    return above not in MAPS and (part == END or part.isdecimal())

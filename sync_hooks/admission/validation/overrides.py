@@ -9,8 +9,8 @@ from sync_hooks.admission.causes import invalid
 from sync_hooks.admission.validation.dependencies import dependency_errors
 from sync_hooks.admission.validation.durations import duration_errors
 from sync_hooks.admission.validation.grammar import check, label_key
-from sync_hooks.admission.validation.jobtemplate import MEASUREMENTS, job_template_errors
-from sync_hooks.admission.validation.jsonpatch import json_patch_errors
+from sync_hooks.admission.validation.jobtemplate import MEASUREMENTS, job_template_errors, train_job_advice
+from sync_hooks.admission.validation.jsonpatch import json_patch_errors, patched
 from sync_hooks.admission.validation.target import selection_errors
 from sync_hooks.admission.validation.when import when_errors
 from sync_hooks.admission.value import Value
@@ -26,7 +26,7 @@ def override_errors(spec: Value) -> Iterator[FieldError]:
         yield from when_errors(override.field("when"))
         if isinstance(override.field("jobTemplate").json, dict):
             yield from job_template_errors(override.field("jobTemplate"), measured)
-        yield from json_patch_errors(override.field("jobTemplatePatch"))
+        yield from json_patch_errors(override.field("jobTemplatePatch"), measured)
         for dependency in override.field("dependencies").elements():
             if isinstance(dependency.json, dict):
                 yield from dependency_errors(dependency)
@@ -36,10 +36,9 @@ def override_errors(spec: Value) -> Iterator[FieldError]:
 def _measured(spec: Value) -> dict[str, Any]:
     """Return the measurements that a Job of the run may have, whichever overrides match it."""
     overrides = list(spec.field("overrides").elements())
-    if any(override.field("jobTemplatePatch").present for override in overrides):
-        return dict.fromkeys(MEASUREMENTS, {})
+    any_ = any(override.field("jobTemplatePatch").present for override in overrides)
     parts = [spec, *(override.field("jobTemplate", "spec") for override in overrides)]
-    return {name: {} for name in MEASUREMENTS if any(part.field(name).present for part in parts)}
+    return {name: {} for name in MEASUREMENTS if any_ or any(part.field(name).present for part in parts)}
 
 
 def _orchestration_errors(orchestration: Value) -> Iterator[FieldError]:
@@ -68,7 +67,11 @@ def _kind(dependency: Value) -> tuple[str, str]:
 
 
 def override_advice(spec: Value) -> Iterator[str]:
-    """Point at overrides that change nothing."""
+    """Point at overrides that change nothing, and at those that make every TrainJob wait."""
     for override in spec.field("overrides").elements():
+        template = override.field("jobTemplate")
+        yield from train_job_advice(template, str(template))
+        for template, value in patched(override.field("jobTemplatePatch")):
+            yield from train_job_advice(template, str(value))
         if isinstance(override.json, dict) and not any(override.json[name] for name in override.json if name != "when"):
             yield f"{override}: changes nothing"
