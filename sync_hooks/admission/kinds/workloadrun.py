@@ -20,6 +20,7 @@ from sync_hooks.admission.validation.measurements import (
 )
 from sync_hooks.admission.validation.network import network_advice
 from sync_hooks.admission.validation.orchestration import orchestration_advice, orchestration_errors, restart_advice
+from sync_hooks.admission.validation.pods import mount_errors
 from sync_hooks.admission.validation.resources import (
     image_errors,
     nic_errors,
@@ -31,7 +32,7 @@ from sync_hooks.admission.validation.retention import retention_errors
 from sync_hooks.admission.validation.scheduling import gang_errors, workload_label_errors
 from sync_hooks.admission.validation.target import target_advice, target_errors
 from sync_hooks.admission.validation.thresholds import threshold_advice, threshold_errors
-from sync_hooks.admission.validation.volumes import mount_errors, volume_advice, volume_errors
+from sync_hooks.admission.validation.volumes import volume_advice, volume_errors
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
 from sync_hooks.api.limits import RUN_NAMES

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sync_hooks.admission.causes import forbidden, invalid, not_supported, required, unknown, wrong_type
+from sync_hooks.admission.causes import invalid, required, unknown, wrong_type
+from sync_hooks.admission.official.accepted import NOTHING, accepted, field_errors, load, whole_errors
+from sync_hooks.admission.official.rules import RULES, WHOLE_RULES
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
 from sync_hooks.api.quantity import parse_quantity
@@ -28,40 +30,10 @@ class OfficialField:
     required: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """What a field may be: one of some words, or within a range, both ends included, or nothing at all."""
-
-    words: tuple[str, ...] = ()
-    range: tuple[int, int] | None = None
-    never: str = ""
-    """Why it may not be given."""
-
-
-@cache
-def _accepted() -> Mapping[str, Accepted]:
-    """Load what fields may be, by type and name."""
-    rows = _load("values.yaml")
-    return {
-        row["of"]: Accepted(
-            tuple(row.get("words", ())), tuple(row["range"]) if "range" in row else None, row.get("never", "")
-        )
-        for row in rows
-    }
-
-
-def _load(name: str) -> Any:
-    from importlib.resources import files  # wanted only where official types are
-
-    import yaml
-
-    return yaml.load(files("sync_hooks.admission.official").joinpath(name).read_text("utf-8"), Loader=yaml.CSafeLoader)
-
-
 @cache
 def official_types() -> Mapping[str, Mapping[str, OfficialField]]:
     """Load the table: fields by type and name."""
-    table: dict[str, dict[str, str]] = {**_load("types.yaml"), **_load("devices.yaml")}
+    table: dict[str, dict[str, str]] = {**load("types.yaml"), **load("devices.yaml")}
     return {
         type_: {name.rstrip("!"): OfficialField(field, name.endswith("!")) for name, field in fields.items()}
         for type_, fields in table.items()
@@ -105,11 +77,13 @@ def _object_errors(value: Value, type_: str, *, patch: bool) -> Iterator[FieldEr
     if not isinstance(value.json, dict):
         yield wrong_type(value, "an object")
         return
-    fields = official_types()[type_]
+    fields, rules = official_types()[type_], accepted().get(type_, NOTHING)
     for name in sorted(value.json):
         if name in fields:
-            yield from official_errors(value.field(name), fields[name].type, patch=patch)
-            yield from _value_errors(value.field(name), f"{type_}.{name}")
+            there = value.field(name)
+            yield from official_errors(there, fields[name].type, patch=patch)
+            if name in rules.fields:
+                yield from field_errors(there, rules.fields[name])
         elif REST not in fields and not (patch and name.startswith("$")):
             yield unknown(value, name, fields)
     if not patch:
@@ -118,26 +92,18 @@ def _object_errors(value: Value, type_: str, *, patch: bool) -> Iterator[FieldEr
             for name, field in fields.items()
             if field.required and name not in value.json
         )
-
-
-def _value_errors(value: Value, field: str) -> Iterator[FieldError]:
-    """Check what a field says, where it is of its type."""
-    accepted = _accepted().get(field)
-    if accepted is None:
-        return
-    if accepted.never and value.present:
-        yield forbidden(value, accepted.never)
-    if accepted.words and value.text and value.text not in accepted.words:
-        yield not_supported(value, accepted.words)
-    if accepted.range and value.number is not None and not accepted.range[0] <= value.number <= accepted.range[1]:
-        yield invalid(value, f"must be from {accepted.range[0]} to {accepted.range[1]}")
+    yield from whole_errors(value, rules, patch=patch)
+    for more in (RULES,) if patch else (RULES, WHOLE_RULES):
+        if type_ in more:
+            yield from more[type_](value)
 
 
 def _list_errors(value: Value, of: str, *, patch: bool) -> Iterator[FieldError]:
     if not isinstance(value.json, list):
         yield wrong_type(value, "a list")
+    named = "name" in official_types().get(of, ())  # else entries replace what is there, and so are whole
     for element in value.elements():
-        yield from official_errors(element, of, patch=patch)
+        yield from official_errors(element, of, patch=patch and (named or of not in official_types()))
 
 
 def _map_errors(value: Value, of: str, *, patch: bool) -> Iterator[FieldError]:

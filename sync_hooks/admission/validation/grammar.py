@@ -63,6 +63,11 @@ def label_key(text: str) -> str | None:
     )
 
 
+def annotation_key(text: str) -> str | None:
+    """Check the key of an annotation, whose domain may have capitals."""
+    return label_key(text.lower())
+
+
 def label_value(text: str) -> str | None:
     """Check the value of a label; empty is one."""
     if not text or (len(text) <= 63 and _NAME_PART.fullmatch(text)):

@@ -9,13 +9,14 @@ from sync_hooks.admission.causes import invalid, unknown, wrong_type
 from sync_hooks.admission.official.shape import official_errors
 from sync_hooks.admission.rules import kind_rules
 from sync_hooks.admission.shape import shape_errors
-from sync_hooks.admission.validation.grammar import label_key, label_value
+from sync_hooks.admission.validation.grammar import annotation_key, label_key, label_value
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
 from sync_hooks.api.model import API_VERSION
 
 TOP_FIELDS = ("metadata", "spec")
-METADATA_FIELDS = ("annotations", "labels")
+KEYS = {"annotations": annotation_key, "labels": label_key}
+METADATA_FIELDS = tuple(KEYS)
 MEASUREMENTS = ("bandwidthMeasurement", "goodputMeasurement")
 MULTIKUEUE = "kueue.x-k8s.io/multikueue"
 DEEPEST_RULE = 4  # levels of a Job's spec that its rules look at, those of the TrainJob apart
@@ -79,7 +80,7 @@ def _metadata_errors(metadata: Value) -> Iterator[FieldError]:
     yield from (unknown(metadata, n, METADATA_FIELDS) for n in metadata.fields if not _is_known(n, METADATA_FIELDS))
     for name in METADATA_FIELDS:
         for key, value in metadata.field(name).entries():
-            if not key.startswith("$") and (sentence := label_key(key)):
+            if not key.startswith("$") and (sentence := KEYS[name](key)):
                 yield invalid(Value(key, value.path), sentence)
             elif value.present and not isinstance(value.json, str):
                 yield wrong_type(value, "a string")

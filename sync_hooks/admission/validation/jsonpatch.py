@@ -117,11 +117,16 @@ def _place_errors(
         rest = error.field.removeprefix(place)
         if given and error.field.startswith(place) and not (rest == "" and error.type == "FieldValueForbidden"):
             yield replace(error, field=f"{given}{rest if place else '.' + rest}")
-        elif given or error.field == place or error.message.startswith(UNKNOWN) or len(error.field) < len(place):
+        elif error.message.startswith(UNKNOWN) or error.field == place or _blocks(error, place):
             yield _misplaced(error, pointer)
     depth = len(_TRAIN_JOB_PARTS)
     if given and tuple(parts[:depth]) == _TRAIN_JOB_PARTS and (type_ := type_at(TRAIN_JOB, parts[depth:])):
         yield from official_errors(given, type_)  # whole, and without directives of a merge
+
+
+def _blocks(error: FieldError, place: str) -> bool:
+    """Tell whether an error is that the way to a place leads through a plain value."""
+    return error.type == "FieldValueTypeInvalid" and place.startswith(error.field)
 
 
 def _misplaced(error: FieldError, pointer: Value) -> FieldError:

@@ -11,6 +11,7 @@ from sync_hooks.admission.validation.durations import duration_errors
 from sync_hooks.admission.validation.grammar import check, label_key
 from sync_hooks.admission.validation.jobtemplate import MEASUREMENTS, job_template_errors, train_job_advice
 from sync_hooks.admission.validation.jsonpatch import json_patch_errors, patched
+from sync_hooks.admission.validation.pods import changed_pod_errors
 from sync_hooks.admission.validation.target import selection_errors
 from sync_hooks.admission.validation.when import when_errors
 from sync_hooks.admission.value import Value
@@ -31,6 +32,7 @@ def override_errors(spec: Value) -> Iterator[FieldError]:
             if isinstance(dependency.json, dict):
                 yield from dependency_errors(dependency)
         yield from _orchestration_errors(override.field("orchestration"))
+    yield from changed_pod_errors(spec)
 
 
 def _measured(spec: Value) -> dict[str, Any]:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sync_hooks.admission.value import Value
+from sync_hooks.api.trainer import WORKER
+from sync_hooks.runtimes import mpi, ssh
+from sync_hooks.runtimes.pods import SHARED_MEMORY, SHARED_MEMORY_MOUNT
 
-SHM_VOLUME = "dshm"
+SHM_VOLUME: str = SHARED_MEMORY["name"]
 CONFIG_VOLUME = "config-volume"
 CHECKPOINT_VOLUME = "checkpoint"
 
@@ -15,28 +18,19 @@ VOLUMES = {
     CONFIG_VOLUME: "the files of spec.config",
     CHECKPOINT_VOLUME: "the storage of spec.checkpoint",
 }
-MPI_VOLUMES = {
-    "mpi-hostfile": "the list of hosts, made by Kubeflow Trainer",
-    "mpi-ssh-auth": "the keys of the ranks, made by Kubeflow Trainer",
-    "ssh-keys": "the launcher's keys",
-}
+_KEYS = "the keys of the ranks"
+_HOSTS = "the list of hosts"
+MPI_VOLUMES = dict.fromkeys(mpi.RESERVED_VOLUMES, f"{_KEYS}, or {_HOSTS}")
 
 MOUNTS = {
-    "/dev/shm": "shared memory of the ranks",  # noqa: S108  a mount path, no temporary file of ours
+    SHARED_MEMORY_MOUNT["mountPath"]: "shared memory of the ranks",
     "/config": "the files of spec.config",
     "/checkpoint": "the storage of spec.checkpoint",
 }
-MPI_MOUNTS = {
-    "/etc/mpi": "the list of hosts",
-    "/root/.ssh": "the keys of the ranks",
-    "/tmp/mpi-ssh-raw": "the keys of the ranks",  # noqa: S108  a mount path, no temporary file of ours
-}
+MPI_MOUNTS = {ssh.HOSTFILE_PATH: _HOSTS, ssh.SSH_PATH: _KEYS, ssh.RAW_KEYS_PATH: _KEYS}
 
-CONTAINERS = {"node": "the workload"}
-MPI_CONTAINERS = {
-    "fix-ssh-permissions": "the launcher's keys",
-    "wait-for-workers": "the launcher's wait",
-}
+CONTAINERS = {WORKER: "the workload"}
+MPI_CONTAINERS = {mpi.LAUNCHER_INIT_NAME: "the launcher's keys"}
 
 TORCH_VARIABLES = frozenset({"PET_MASTER_ADDR", "PET_MASTER_PORT", "PET_NNODES", "PET_NODE_RANK", "PET_NPROC_PER_NODE"})
 MPI_VARIABLES = frozenset(
@@ -52,7 +46,12 @@ MPI_VARIABLES = frozenset(
 
 def reserved_volumes(spec: Value) -> Mapping[str, str]:
     """Return the names of volumes that the pods have, each with what it is for."""
-    return {**VOLUMES, **(MPI_VOLUMES if _is_mpi(spec) else {})}
+    return {**VOLUMES, **framework_volumes(spec)}
+
+
+def framework_volumes(spec: Value) -> Mapping[str, str]:
+    """Return the names of volumes that the framework alone brings, each with what it is for."""
+    return MPI_VOLUMES if _is_mpi(spec) else {}
 
 
 def reserved_mounts(spec: Value) -> Mapping[str, str]:

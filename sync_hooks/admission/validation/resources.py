@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 
-from sync_hooks.admission.causes import duplicate, forbidden, invalid, required
+from sync_hooks.admission.causes import duplicate, forbidden, invalid
 from sync_hooks.admission.validation.grammar import check, dns_subdomain, image, label_key
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
@@ -14,9 +13,6 @@ from sync_hooks.api.trainer import TRAINING_RUNTIME
 
 GPU = "nvidia.com/gpu"
 NO_GPU = "must be at least 1: each rank needs a GPU; where the platform's are claimed as devices, leave it out"
-HUGE_PAGES = "hugepages-"
-NATIVE = ("cpu", "memory", "ephemeral-storage")
-"""Resources of a container that have no domain, besides those of huge pages."""
 
 
 def image_errors(spec: Value) -> Iterator[FieldError]:
@@ -39,7 +35,7 @@ def secret_errors(spec: Value) -> Iterator[FieldError]:
 
 def resource_errors(spec: Value) -> Iterator[FieldError]:
     """Check the resources of the worker containers, and that there is a GPU for every rank."""
-    yield from requirement_errors(spec.field("resources"))
+    yield from claim_errors(spec.field("resources"))
     count = spec.field("gpusPerNode")
     if spec.field("framework", "exec").present:
         return  # its command is started once a node, whatever the number of GPUs
@@ -70,58 +66,10 @@ def nic_errors(spec: Value) -> Iterator[FieldError]:
         yield invalid(nic, sentence)
 
 
-def requirement_errors(resources: Value) -> Iterator[FieldError]:
-    """Check a ResourceRequirements, wherever it stands."""
-    limits, requests = resources.field("limits"), resources.field("requests")
-    for part in (limits, requests):
-        for name, amount in part.entries():
-            yield from _amount_errors(name, amount)
-    for name, request in requests.entries():
-        yield from _request_errors(name, request, limits.key(name))
+def claim_errors(resources: Value) -> Iterator[FieldError]:
+    """Check that no devices are claimed: the pods would lack the claim itself."""
     if resources.field("claims").json:
         yield forbidden(resources.field("claims"), "devices are claimed through the platform's table or spec.overrides")
-
-
-def _amount_errors(name: str, amount: Value) -> Iterator[FieldError]:
-    if sentence := label_key(name) or _unknown_resource(name):
-        yield invalid(Value(name, amount.path), sentence)
-    number = parse_quantity(amount.json)
-    if number is None:
-        return  # told by its shape
-    if number < 0:
-        yield invalid(amount, "must not be negative")
-    elif _is_extended(name) and number.denominator != 1:
-        yield invalid(amount, "must be a whole number: this resource is not divided")
-
-
-def _unknown_resource(name: str) -> str | None:
-    """Check that a resource without a domain is one of those that Kubernetes has."""
-    if "/" in name or name in NATIVE or name.startswith(HUGE_PAGES):
-        return None
-    return f"must be one of {', '.join(NATIVE)}, {HUGE_PAGES}<size>, or a name with a domain such as {GPU}"
-
-
-def _request_errors(name: str, request: Value, limit: Value) -> Iterator[FieldError]:
-    asked, most = parse_quantity(request.json), parse_quantity(limit.json)
-    if asked is None:
-        return
-    if _is_extended(name) and not limit.present:
-        yield required(limit, f"must be given and equal the request: {name} cannot be overcommitted")
-    elif most is not None and _exceeds(name, asked, most):
-        relation = "equal" if _is_extended(name) else "be at most"
-        yield invalid(request, f"must {relation} the limit, {limit.json}")
-
-
-def _exceeds(name: str, asked: Fraction, most: Fraction) -> bool:
-    return asked != most if _is_extended(name) else asked > most
-
-
-def _is_extended(name: str) -> bool:
-    """Tell whether a resource is counted in whole units and cannot be overcommitted."""
-    domain, slash, _ = name.partition("/")
-    return name.startswith(HUGE_PAGES) or bool(
-        slash and domain != "kubernetes.io" and not domain.endswith(".kubernetes.io")
-    )
 
 
 def resource_advice(spec: Value) -> Iterator[str]:

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from sync_hooks.admission.official.rules import RULES, WHOLE_RULES
 from sync_hooks.admission.official.shape import official_errors, official_types
 from sync_hooks.admission.value import Value
 
@@ -90,20 +91,35 @@ def test_quantities_are_read_as_kubernetes_reads_them(value: Any, faulty: bool) 
 
 
 def test_a_patch_may_lack_delete_and_direct() -> None:
-    patch = {"trainer": {"env": None, "$patch": "replace"}, "runtimePatches": [{"$patch": "delete"}]}
+    patch = {"trainer": {"env": None, "$patch": "replace"}}
     assert list(official_errors(Value(patch), "trainer.TrainJobSpec", patch=True)) == []
     assert [error.field for error in official_errors(Value(patch), "trainer.TrainJobSpec")] != []
+
+
+def test_in_a_patch_entries_without_names_are_whole_for_they_replace_what_is_there() -> None:
+    pod = {"tolerations": [{"effect": "NoSchedule"}], "containers": [{"name": "node", "env": [{"name": "A"}]}]}
+    found = [error.field for error in official_errors(Value(pod), "PodSpec", patch=True)]
+    assert found == ["tolerations[0].operator"]
 
 
 def test_every_row_about_values_is_of_a_field_that_there_is_and_says_why() -> None:
     rows = yaml.safe_load(resources.files("sync_hooks.admission.official").joinpath("values.yaml").read_text("utf-8"))
     types = official_types()
     for row in rows:
-        type_, _, name = row["of"].rpartition(".")
-        if "never" not in row:
-            assert types[type_][name].type == ("string" if "words" in row else "integer")
         assert row["why"]
-        assert all(isinstance(word, str) for word in row.get("words", ()))
+        if "one" in row:
+            assert set(row["one"]) <= types[row["of"]].keys()
+            continue
+        type_, _, name = row["of"].rpartition(".")
+        kind = types[type_][name].type
+        assert "range" not in row or kind == "integer"
+        assert "words" not in row or kind in ("string", "list string")
+        assert "grammar" not in row or kind in ("string", "map string", "intOrString")
+        assert "keys" not in row or kind.startswith("map ")
+
+
+def test_every_rule_about_a_type_is_of_one_that_there_is() -> None:
+    assert official_types().keys() >= RULES.keys() | WHOLE_RULES.keys()
 
 
 def test_an_empty_word_means_the_default() -> None:

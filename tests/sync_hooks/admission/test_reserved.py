@@ -39,6 +39,12 @@ def test_every_rendered_name_and_place_is_reserved(framework: str) -> None:
             assert {mount["name"] for mount in mounts} <= reserved.reserved_volumes(spec).keys()
 
 
+@EACH_FRAMEWORK
+def test_no_container_is_reserved_that_nobody_renders(framework: str) -> None:
+    rendered = {container["name"] for pod in pods(framework) for container in containers(pod)}
+    assert reserved.reserved_containers(Value({"framework": FRAMEWORKS[framework]})).keys() == rendered
+
+
 def test_configuration_and_checkpoints_are_where_planning_puts_them() -> None:
     spec = Value({}, ("spec",))
     assert {rendering.CONFIG_VOLUME, rendering.CHECKPOINT_VOLUME} <= reserved.reserved_volumes(spec).keys()

@@ -1,0 +1,109 @@
+"""Pods as overrides change them, and the volumes that pods of a run can have, whichever overrides match."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sync_hooks.admission.causes import forbidden, required
+from sync_hooks.admission.validation.reserved import (
+    CHECKPOINT_VOLUME,
+    CONFIG_VOLUME,
+    SHM_VOLUME,
+    framework_volumes,
+    reserved_containers,
+    reserved_mounts,
+)
+from sync_hooks.admission.validation.volumes import missing, mounts_errors, normal
+from sync_hooks.admission.value import Value
+from sync_hooks.api.errors import FieldError
+from sync_hooks.api.trainer import TRAINING_RUNTIME
+
+
+def pod_volumes(spec: Value) -> set[str]:
+    """Name the volumes that a container of the run can mount: the run's own, those of every pod, those of overrides."""
+    volumes = {volume.field("name").text for volume in spec.field("volumes").elements()} | {SHM_VOLUME}
+    if spec.field("config").present:
+        volumes.add(CONFIG_VOLUME)
+    if spec.field("checkpoint").present:
+        volumes.add(CHECKPOINT_VOLUME)
+    if spec.field("overrides").present:
+        pods = (*changed_pods(spec), *_pods_of_patches(spec))
+        volumes |= {volume.field("name").text for pod in pods for volume in pod.field("volumes").elements()}
+    return volumes
+
+
+def changed_pods(spec: Value) -> Iterator[Value]:
+    """Go through what overrides lay over the pod specs of the TrainingRuntime."""
+    for override in spec.field("overrides").elements():
+        for dependency in override.field("dependencies").elements():
+            if dependency.field("kind").text == TRAINING_RUNTIME[1]:
+                yield from _pods(dependency.field("spec"))
+
+
+def _pods_of_patches(spec: Value) -> Iterator[Value]:
+    from sync_hooks.admission.validation.jsonpatch import patched  # only wanted where there are overrides
+
+    for override in spec.field("overrides").elements():
+        written = (template for template, _ in patched(override.field("jobTemplatePatch")))
+        for template in (override.field("jobTemplate"), *written):
+            for patch in template.field("spec", "workload", "trainJob", "runtimePatches").elements():
+                yield from _pods(patch.field("trainingRuntimeSpec"))
+
+
+def _pods(runtime_spec: Value) -> Iterator[Value]:
+    for job in runtime_spec.field("template", "spec", "replicatedJobs").elements():
+        yield job.field("template", "spec", "template", "spec")
+
+
+def use_errors(container: Value, volumes: set[str]) -> Iterator[FieldError]:
+    """Check that the volumes which a container uses are there."""
+    yield from mounts_errors(container.field("volumeMounts"), volumes)
+    files = (variable.field("valueFrom", "fileKeyRef") for variable in container.field("env").elements())
+    named = (*(file.field("volumeName") for file in files), *_devices(container))
+    yield from (missing(name, volumes) for name in named if name.text and name.text not in volumes)
+
+
+def _devices(container: Value) -> Iterator[Value]:
+    for device in container.field("volumeDevices").elements():
+        yield device.field("name")
+
+
+def mount_errors(spec: Value) -> Iterator[FieldError]:
+    """Check the mounts of the workload's containers."""
+    taken = reserved_mounts(spec)
+    yield from mounts_errors(spec.field("volumeMounts"), pod_volumes(spec))
+    privileged = any(True for _ in changed_pods(spec))  # by an override, as far as is known here
+    for mount in spec.field("volumeMounts").elements():
+        path, propagation = mount.field("mountPath"), mount.field("mountPropagation")
+        place = normal(path.text)
+        if place in taken:
+            yield forbidden(path, f"{place} is the place of {taken[place]}: choose another path")
+        if propagation.json == "Bidirectional" and not privileged:
+            yield forbidden(propagation, "only privileged containers may mount for others, and the workload's is none")
+
+
+def variable_use_errors(spec: Value) -> Iterator[FieldError]:
+    """Check that files which variables of the workload are read from lie in volumes that are there."""
+    for variable in spec.field("env").elements():
+        if "valueFrom" not in variable.fields:
+            continue
+        if (name := variable.field("valueFrom", "fileKeyRef", "volumeName")).text and name.text not in pod_volumes(
+            spec
+        ):
+            yield missing(name, pod_volumes(spec))
+
+
+def changed_pod_errors(spec: Value) -> Iterator[FieldError]:
+    """Check the containers of pods that overrides change: new ones have an image, all find their volumes."""
+    pods = list(changed_pods(spec))
+    if not pods:
+        return
+    volumes = pod_volumes(spec) | framework_volumes(spec).keys()
+    fields = [pod.field(name) for pod in pods for name in ("initContainers", "containers")]
+    containers = [one for field in fields for one in field.elements()]
+    with_image = (*spec.field("initContainers").elements(), *(one for one in containers if one.field("image").present))
+    known = {one.field("name").text for one in with_image} | reserved_containers(spec).keys()
+    for container in containers:
+        if (name := container.field("name").text) and name not in known:
+            yield required(container.field("image"), f"must be given: no container is named {name} yet")
+        yield from use_errors(container, volumes)
