@@ -16,6 +16,7 @@ from sync_hooks.api.workflow import IterationSummary, WorkflowStatus
 from sync_hooks.execution.children import node_config_maps, result_config_map
 from sync_hooks.execution.conclusion import conclude, coverage_of, left_out, remarks_of, unmeasured_of
 from sync_hooks.execution.creation import NEXT_BATCH_SECONDS, create
+from sync_hooks.execution.finished import finished_results
 from sync_hooks.execution.groups import GroupState
 from sync_hooks.execution.ownership import standing
 from sync_hooks.execution.plan_seen import MOST_EXCLUDED
@@ -75,22 +76,6 @@ def _summary(result: IterationResult, stored: ConfigMapChild) -> IterationSummar
         start_time=min((group.started for group in result.groups if group.started), default=None),
         completion_time=max((group.ended for group in result.groups if group.ended), default=None),
     )
-
-
-def finished_results(request: Request, finished: Sequence[IterationSummary]) -> tuple[IterationResult, ...] | None:
-    """Read the results of iterations that were noted; None where one of them is gone or changed."""
-    seen = request.of(CONFIG_MAP, ConfigMapChild)
-    results = (_noted_result(seen.get(summary.result), summary) for summary in finished)
-    known = tuple(result for result in results if result is not None)
-    return known if len(known) == len(finished) else None
-
-
-def _noted_result(stored: ConfigMapChild | None, summary: IterationSummary) -> IterationResult | None:
-    """Read a result if it is the one that was noted; a summary of before hashes were written has none."""
-    if stored is None or summary.sha256 not in (None, digest(stored)):
-        return None
-    result, groups = read_result(stored), summary.succeeded + summary.failed
-    return result if result and (result.iteration, len(result.groups)) == (summary.iteration, groups) else None
 
 
 def end(request: Request, status: WorkflowStatus, plan: Plan, observed: Observed, now: datetime) -> Answer:

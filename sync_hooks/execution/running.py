@@ -9,11 +9,12 @@ from sync_hooks.api.request import Request
 from sync_hooks.api.results import Progress, Results
 from sync_hooks.api.time import rfc3339
 from sync_hooks.api.workflow import WorkflowStatus
+from sync_hooks.execution.finished import finished_figures, finished_results
 from sync_hooks.execution.groups import GroupState, progress
-from sync_hooks.execution.iteration_end import finished_results
 from sync_hooks.execution.result import result_of
 from sync_hooks.planning.plan import Plan
-from sync_hooks.report.distribution import results_of
+from sync_hooks.report.distribution import summary
+from sync_hooks.report.figures import figures_of
 
 
 def show_progress(
@@ -32,6 +33,15 @@ def show_progress(
     update: dict[str, Progress | Results | None] = {"progress": counted.model_copy(update={"since": rfc3339(now)})}
     ended = [state for state in states if state.ended and state.job is not None and state.job.status.figures]
     if ended or status.iterations:
-        finished = finished_results(request, status.iterations or ()) or ()
-        update["results"] = results_of(plan, (*finished, result_of(iteration, ended)))
+        update["results"] = _figures(request, status, plan, iteration, ended)
     return status.model_copy(update=update)
+
+
+def _figures(
+    request: Request, status: WorkflowStatus, plan: Plan, iteration: int, ended: Sequence[GroupState]
+) -> Results | None:
+    """Summarise the figures of the iterations before and of the groups of this one that have ended."""
+    finished, current = status.iterations or (), result_of(iteration, ended)
+    chosen = finished_results(request, finished[-1:]) if plan.unpinned else None
+    parts = (finished_figures(request, finished), figures_of([current]))
+    return summary(plan, parts, (*(chosen or ()), current))

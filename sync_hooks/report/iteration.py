@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 
 import msgspec
 
 from sync_hooks.api.errors import cut
+from sync_hooks.api.memo import Memo, size_of
 from sync_hooks.api.observed import Facts
 from sync_hooks.api.packed import unpack_as
 from sync_hooks.api.request import ConfigMapChild, FailedNodeFacts
@@ -51,6 +51,10 @@ class IterationResult(Facts, frozen=True):
 
     iteration: int = 0
     groups: tuple[GroupResult, ...] = ()
+
+
+_RESULTS: Memo[IterationResult] = Memo(32 << 20)
+"""A result is read again while its iteration ends, and when the run ends."""
 
 
 def result_payload(result: IterationResult) -> str:
@@ -105,10 +109,14 @@ def _cut_nodes(nodes: Sequence[FailedNodeFacts], most: int) -> tuple[FailedNodeF
 
 def read_result(config_map: ConfigMapChild) -> IterationResult | None:
     """Read a result back; None where somebody has tampered with it."""
-    return _read(config_map.binary_data.get(RESULT_KEY, ""))
+    key = digest(config_map)
+    known = _RESULTS.get(key)
+    if known is not None:
+        return known
+    found = _read(config_map.binary_data.get(RESULT_KEY, ""))
+    return found and _RESULTS.keep(key, found, size_of(found))
 
 
-@lru_cache(maxsize=64)  # the same text comes with every sync of the Workflow
 def _read(text: str) -> IterationResult | None:
     try:
         result = unpack_as(IterationResult, base64.b64decode(text))

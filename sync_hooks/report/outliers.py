@@ -8,27 +8,53 @@ are bad, which a mean and a standard deviation would not survive.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from statistics import median
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from heapq import merge
+from itertools import groupby
+
+from sync_hooks.report.figures import FEWEST_GROUPS, Sorted, Values, median_of
 
 MOST_DEVIATIONS = 3.5
 SCALE = 1.4826  # of the MAD, which makes it the standard deviation where values are normally distributed
 LEAST_SHARE = 0.05  # of the median
-FEWEST_GROUPS = 5  # of fewer, two can be half
 
 
-def outliers(values: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
-    """Return the outliers among values of groups, furthest first, each group once with its furthest value.
+def outliers(parts: Sequence[Values], most: int) -> list[tuple[float, int]]:
+    """Return the first ``most`` outliers among values of groups, furthest first, each group with its furthest value.
 
-    ``values`` are (value, group) over all iterations, in any order. Empty where fewer than five groups were measured.
+    ``parts`` have, together, the values over all iterations. Empty where fewer than five groups were measured.
     """
-    if len({group for _, group in values}) < FEWEST_GROUPS:
+    if len(frozenset[int]().union(*(part.some for part in parts))) < FEWEST_GROUPS:
         return []
-    middle = median(value for value, _ in values)
-    deviation = SCALE * median(abs(value - middle) for value, _ in values)
+    middle = median_of([(range(len(part.values)), part.values.__getitem__) for part in parts])
+    deviation = SCALE * median_of([side for part in parts for side in _sides(part, middle)])
     bound = max(MOST_DEVIATIONS * deviation, LEAST_SHARE * abs(middle))
     furthest: dict[int, float] = {}
-    for value, group in sorted(values, key=lambda item: (-abs(item[0] - middle), item)):
-        if abs(value - middle) > bound:
-            furthest.setdefault(group, value)
+    for negative, value, group in merge(*(end for part in parts for end in _ends(part, middle))):
+        if -negative <= bound or len(furthest) == most:
+            break
+        furthest.setdefault(group, value)
     return [(value, group) for group, value in furthest.items()]
+
+
+def _sides(part: Values, middle: float) -> tuple[Sorted, Sorted]:
+    """Return the distances to the median on either side of it, the least first."""
+    split = bisect_left(part.values, middle)
+
+    def distance(position: int) -> float:
+        return abs(part.values[position] - middle)
+
+    return (range(split - 1, -1, -1), distance), (range(split, len(part.values)), distance)
+
+
+def _ends(part: Values, middle: float) -> tuple[Iterator[tuple[float, float, int]], ...]:
+    """Return (distance below zero, value, group) in that order, from either end of the values to the median."""
+
+    def along(positions: range) -> Iterator[tuple[float, float, int]]:
+        triples = ((-abs(part.values[position] - middle), *part.pair(position)) for position in positions)
+        for _, alike in groupby(triples, key=lambda triple: triple[0]):
+            yield from sorted(alike)
+
+    (below, _), (above, _) = _sides(part, middle)
+    return along(below[::-1]), along(above[::-1])

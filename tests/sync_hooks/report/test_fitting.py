@@ -14,7 +14,7 @@ from sync_hooks.api.request import ConfigMapChild, FailedNodeFacts
 from sync_hooks.execution.children import node_config_maps, result_config_map
 from sync_hooks.planning.assemble import LARGEST_OBJECT_BYTES
 from sync_hooks.planning.plan import Group, Plan
-from sync_hooks.report.distribution import FIGURES
+from sync_hooks.report.figures import FIGURES
 from sync_hooks.report.iteration import RESULT_KEY, GroupResult, IterationResult, read_result, result_payload
 from sync_hooks.report.nodes import FAILED_KEY, SUCCEEDED_KEY, node_verdicts
 from tests.support.hooks import live, manifest

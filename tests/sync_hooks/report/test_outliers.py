@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
+from statistics import median
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sync_hooks.planning.plan import Group, Plan
 from sync_hooks.report.distribution import MOST_OUTLIER_NODES, MOST_OUTLIERS, results_of
+from sync_hooks.report.figures import FEWEST_GROUPS, Values, values_of
 from sync_hooks.report.iteration import GroupResult, IterationResult
-from sync_hooks.report.outliers import outliers
+from sync_hooks.report.outliers import LEAST_SHARE, MOST_DEVIATIONS, SCALE, outliers
 
 EVEN = [480.1, 479.8, 480.4, 479.9, 480.0, 480.2]
 
 
 def numbered(*values: float) -> list[tuple[float, int]]:
     return [(value, group) for group, value in enumerate(values)]
+
+
+def told(values: list[tuple[float, int]]) -> list[tuple[float, int]]:
+    return outliers([values_of(values)], len(values))
+
+
+def defined(values: list[tuple[float, int]]) -> list[tuple[float, int]]:
+    """Tell the outliers as they are defined, over all values at once."""
+    if len({group for _, group in values}) < FEWEST_GROUPS:
+        return []
+    middle = median(value for value, _ in values)
+    deviation = SCALE * median(abs(value - middle) for value, _ in values)
+    bound = max(MOST_DEVIATIONS * deviation, LEAST_SHARE * abs(middle))
+    furthest: dict[int, float] = {}
+    for value, group in sorted(values, key=lambda item: (-abs(item[0] - middle), item)):
+        if abs(value - middle) > bound:
+            furthest.setdefault(group, value)
+    return [(value, group) for group, value in furthest.items()]
 
 
 @pytest.mark.parametrize(
@@ -36,12 +57,12 @@ def numbered(*values: float) -> list[tuple[float, int]]:
     ],
 )
 def test_what_stands_apart_is_an_outlier(values: list[tuple[float, int]], expected: list[tuple[float, int]]) -> None:
-    assert outliers(values) == expected
+    assert told(values) == expected
 
 
 def test_a_group_that_was_bad_in_one_iteration_is_flagged_once_with_that_value() -> None:
     twice = [*numbered(*EVEN), *numbered(*EVEN[:-1], 200.0), *numbered(*EVEN[:-1], 190.0)]
-    assert outliers(twice) == [(190.0, 5)]
+    assert told(twice) == [(190.0, 5)]
 
 
 VALUES = st.lists(st.tuples(st.floats(0, 1e6), st.integers(0, 30)), max_size=60)
@@ -51,12 +72,23 @@ VALUES = st.lists(st.tuples(st.floats(0, 1e6), st.integers(0, 30)), max_size=60)
 def test_the_order_of_groups_changes_nothing(values: list[tuple[float, int]], random) -> None:
     shuffled = list(values)
     random.shuffle(shuffled)
-    assert outliers(shuffled) == outliers(values)
+    assert told(shuffled) == told(values)
 
 
 @given(st.lists(st.floats(0, 1e6), max_size=60))
 def test_never_are_more_than_half_of_the_groups_outliers(values: list[float]) -> None:
-    assert 2 * len(outliers(numbered(*values))) <= len(values)
+    assert 2 * len(told(numbered(*values))) <= len(values)
+
+
+LEVELS = st.lists(st.tuples(st.sampled_from([0, 1, 7.5, 100, 100.1, 140, 199, 200, 5000]), st.integers(0, 12)))
+
+
+@given(st.lists(VALUES | LEVELS, max_size=4), st.integers(1, 12))
+def test_values_in_parts_have_the_outliers_that_they_have_together(
+    parts: list[list[tuple[float, int]]], most: int
+) -> None:
+    known: list[Values] = [values_of(part) for part in parts if part]
+    assert outliers(known, most) == defined([pair for part in parts for pair in part])[:most]
 
 
 def iteration(values: list[float]) -> IterationResult:
