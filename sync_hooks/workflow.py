@@ -63,7 +63,7 @@ def _follow(request: Request, status: WorkflowStatus, plan: Plan, observed: Obse
     states = with_lost(states, lost.groups)
     status = show_progress(request, remember(status, states), plan, iteration, states, now)
     if status.progress is not None and is_over(status.progress):
-        return close_iteration(request, status, iteration, states, observed, now)
+        return close_iteration(request, status, plan, iteration, states, observed, now)
     return launch(request, status, plan, iteration, states, lost, observed, now)
 
 

@@ -19,6 +19,7 @@ from sync_hooks.api.request import Child
 from sync_hooks.execution.job_dependencies import blocking
 from sync_hooks.planning.job import render_job
 from sync_hooks.planning.plan import PLAN_KEY, Plan, RunIdentity
+from sync_hooks.planning.room import result_room
 from sync_hooks.report.iteration import RESULT_KEY, IterationResult, result_payload
 from sync_hooks.report.nodes import FAILED_KEY, SUCCEEDED_KEY, NodeVerdicts, failed_payload, succeeded_payload
 
@@ -33,10 +34,10 @@ def plan_config_map(workflow: LiveObject, content: bytes) -> dict[str, Any]:
     return _config_map(workflow, plan_name(workflow.metadata.name), PLAN_KEY, base64.b64encode(content).decode())
 
 
-def result_config_map(workflow: LiveObject, result: IterationResult) -> dict[str, Any]:
-    """Store an iteration's result."""
+def result_config_map(plan: Plan, workflow: LiveObject, result: IterationResult) -> dict[str, Any]:
+    """Store an iteration's result, which comes with every later sync, as those of all iterations do."""
     name = iteration_name(workflow.metadata.name, result.iteration)
-    return _config_map(workflow, name, RESULT_KEY, result_payload(result))
+    return _config_map(workflow, name, RESULT_KEY, result_payload(result, result_room(plan, identity(workflow))))
 
 
 def node_config_maps(workflow: LiveObject, verdicts: NodeVerdicts) -> tuple[dict[str, Any], ...]:

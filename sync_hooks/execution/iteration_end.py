@@ -32,6 +32,7 @@ from sync_hooks.report.nodes import NodeVerdicts, node_verdicts
 def close_iteration(
     request: Request,
     status: WorkflowStatus,
+    plan: Plan,
     iteration: int,
     states: Sequence[GroupState],
     observed: Observed,
@@ -41,7 +42,7 @@ def close_iteration(
     name = iteration_name(request.parent.metadata.name, iteration)
     seen = request.of(CONFIG_MAP, ConfigMapChild).get(name)
     if seen is None:
-        wanted = result_config_map(request.parent, result_of(iteration, states))
+        wanted = result_config_map(plan, request.parent, result_of(iteration, states))
         return create(request, status, (wanted,), observed, now)
     result = read_result(seen)
     if result is None or result.iteration != iteration or not _fits(result, states):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 
 import msgspec
 
-from sync_hooks.api.names import ANNOTATION_GROUP_NODES, shorten
+from sync_hooks.api.names import shorten
 from sync_hooks.api.quantity import whole_units
 from sync_hooks.api.trainer import CONFIG_MAP, WORKER, JsonObject, kind_of, name_of, pod_of
 from sync_hooks.cluster.nodes import LABEL_GPU_PRESENT, LABEL_GPU_PRODUCT, LABEL_HOSTNAME, hostname
@@ -15,17 +14,9 @@ from sync_hooks.cluster.platform import products_of
 from sync_hooks.cluster.resources import GPU, offered
 from sync_hooks.planning import reasons
 from sync_hooks.planning.counts import named_gpus
-from sync_hooks.planning.job import render_job
-from sync_hooks.planning.plan import Plan, RunIdentity, Unplannable, encode
+from sync_hooks.planning.plan import Plan, Unplannable
+from sync_hooks.planning.room import LARGEST_OBJECT_BYTES, largest_job, stored_bytes, too_many
 from sync_hooks.planning.state import State, give_up
-
-LARGEST_OBJECT_BYTES = 240_000
-"""Metacontroller stores each child a second time in an annotation, and annotations end at 262,144 bytes."""
-
-MOST_SYNC_BYTES = 128_000_000
-"""Metacontroller sends a Workflow with all its Jobs, and the hooks take only so much; see `webhook.limits`."""
-ROOM_A_JOB_BYTES = 16_000
-"""What a Job may have besides twice its spec: metadata of the API server, its status, the end of a log."""
 
 
 def assemble(state: State) -> Plan:
@@ -83,7 +74,7 @@ def check_sizes(state: State, plan: Plan) -> Unplannable | None:
                 f"{kind_of(known)[1]} {name_of(known)} would take {size} bytes, {LARGEST_OBJECT_BYTES} can be stored"
             )
             return give_up(state, reasons.OBJECT_TOO_LARGE, message)
-    number, size = _largest_job(plan, state.identity)
+    number, size = largest_job(plan, state.identity)
     if size > LARGEST_OBJECT_BYTES:
         count = len(plan.groups[number].nodes)
         possible = count * LARGEST_OBJECT_BYTES * 95 // (size * 100)  # a part of the Job does not shrink with the group
@@ -92,24 +83,13 @@ def check_sizes(state: State, plan: Plan) -> Unplannable | None:
             f"{LARGEST_OBJECT_BYTES} can be stored: about {possible} nodes a group are possible"
         )
         return give_up(state, reasons.GROUP_TOO_LARGE, message)
-    if problem := _too_many(plan, size):
+    stored = stored_bytes(plan)
+    if problem := too_many(plan, size, stored):
         return give_up(state, reasons.TOO_MANY_GROUPS, problem)
-    size = len(base64.b64encode(encode(plan)))
-    if size <= LARGEST_OBJECT_BYTES:
+    if stored <= LARGEST_OBJECT_BYTES:
         return None
-    message = f"the plan for {plan.targeted} nodes would take {size} bytes, {LARGEST_OBJECT_BYTES} can be stored"
+    message = f"the plan for {plan.targeted} nodes would take {stored} bytes, {LARGEST_OBJECT_BYTES} can be stored"
     return give_up(state, reasons.OBJECT_TOO_LARGE, message)
-
-
-def _too_many(plan: Plan, largest: int) -> str:
-    """Say why all Jobs together are more than can be followed, empty where they are not."""
-    possible = MOST_SYNC_BYTES // (2 * largest + ROOM_A_JOB_BYTES)
-    if len(plan.groups) <= possible:
-        return ""
-    return (
-        f"{len(plan.groups)} groups, each with a Job of {largest} bytes, are more than can be followed at a time: "
-        f"about {possible} are possible; let a group have more nodes, or divide the nodes among several runs"
-    )
 
 
 def _job(state: State, dependencies: tuple[JsonObject, ...]) -> dict[str, Any]:
@@ -117,14 +97,6 @@ def _job(state: State, dependencies: tuple[JsonObject, ...]) -> dict[str, Any]:
     if not dependencies:
         return job
     return {**job, "spec": {**job["spec"], "dependencies": list(dependencies)}}
-
-
-def _largest_job(plan: Plan, identity: RunIdentity) -> tuple[int, int]:
-    """Return number and size of the largest Job, its second copy of the node names in the annotation included."""
-    number = max(range(len(plan.groups)), key=lambda group: sum(map(len, plan.groups[group].nodes)))
-    job = render_job(plan, identity, identity.name, number, plan.iterations)
-    annotation = job["metadata"].get("annotations", {}).get(ANNOTATION_GROUP_NODES, "")
-    return number, len(msgspec.json.encode(job)) + len(annotation)
 
 
 def _requirements(state: State) -> list[JsonObject]:

@@ -11,16 +11,17 @@ from collections.abc import Callable
 
 from sync_hooks.api.errors import cut
 from sync_hooks.api.packed import MOST_UNPACKED_BYTES
-from sync_hooks.planning.assemble import LARGEST_OBJECT_BYTES
+from sync_hooks.planning.room import LARGEST_OBJECT_BYTES
 
 BRIEF = 30  # characters: what kind of failure it was
 TEXT_LIMITS = (10_000, 100, BRIEF, 0)  # characters of one text
 
 
-def fitting(write: Callable[[int], bytes], level: int) -> str:
+def fitting(write: Callable[[int], bytes], level: int, room: int = LARGEST_OBJECT_BYTES) -> str:
     """Write something, as base64 of gzip, with texts of so many characters as there is room for: all, or fewer.
 
-    ``level`` is gzip's; the same content always gives the same text. There is no room for what nobody would unpack.
+    ``level`` is gzip's, ``room`` is in bytes; the same content always gives the same text. There is no room for what
+    nobody would unpack.
     """
     written = ""
     for most in TEXT_LIMITS:
@@ -28,7 +29,7 @@ def fitting(write: Callable[[int], bytes], level: int) -> str:
         if most and len(content) > MOST_UNPACKED_BYTES:
             continue
         written = packed(content, level)
-        if len(written) <= LARGEST_OBJECT_BYTES:
+        if len(written) <= room:
             break
     return written
 

@@ -13,6 +13,7 @@ from sync_hooks.api.memo import Memo, size_of
 from sync_hooks.api.observed import Facts
 from sync_hooks.api.packed import unpack_as
 from sync_hooks.api.request import ConfigMapChild, FailedNodeFacts
+from sync_hooks.planning.room import LARGEST_OBJECT_BYTES
 from sync_hooks.report.fitting import BRIEF, fitting, shortened
 
 RESULT_KEY = "result.json.gz"
@@ -57,9 +58,9 @@ _RESULTS: Memo[IterationResult] = Memo(32 << 20)
 """A result is read again while its iteration ends, and when the run ends."""
 
 
-def result_payload(result: IterationResult) -> str:
-    """Write a result so that it can be stored, with texts as long as there is room for."""
-    return fitting(lambda most: _written(IterationResult(result.iteration, _cut(result.groups, most))), LEVEL)
+def result_payload(result: IterationResult, room: int = LARGEST_OBJECT_BYTES) -> str:
+    """Write a result so that it can be stored, with texts as long as there is room for in so many bytes."""
+    return fitting(lambda most: _written(IterationResult(result.iteration, _cut(result.groups, most))), LEVEL, room)
 
 
 def _written(result: IterationResult) -> bytes:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sync_hooks.planning.assemble import MOST_SYNC_BYTES
+from sync_hooks.planning.room import MOST_SYNC_BYTES
 from tests.webhook.serving import GOOD, ROOT, Server, answer, chunked, post, review, start, stop
 from tests.webhook.test_server import waits
 from webhook.limits import MOST_BYTES, SMALL_BYTES, THREADS, UNDER_WAY_BYTES

@@ -52,6 +52,27 @@ def test_more_groups_than_one_request_can_carry_are_refused_with_the_number_that
     assert isinstance(build(DEMO, run_spec("mpi", numNodes=1), cluster), Plan)
 
 
+@pytest.mark.parametrize(("iterations", "count"), [(1000, 2500), (1000, 5000), (200, 5000)])
+def test_more_results_than_one_request_can_carry_are_refused_with_what_is_possible(iterations, count):
+    def run(iterations, count):
+        spec = run_spec("mpi", numNodes=2, orchestration={"repeatCount": iterations})
+        return build(DEMO, spec, nodes(count))
+
+    result = run(iterations, count)
+    assert isinstance(result, Unplannable)
+    assert (result.reason, result.wait) == ("TooManyGroups", False)
+    fewer, groups = (int(part.split()[0]) for part in result.message.split("about ")[1:])
+    assert 0 < fewer < iterations
+    assert isinstance(run(fewer, count), Plan)
+    assert 0 < 2 * groups < count
+    assert isinstance(run(iterations, 2 * groups), Plan)
+
+
+def test_a_hundred_iterations_of_as_many_groups_as_five_thousand_nodes_make_are_planned():
+    plan = build(DEMO, run_spec("mpi", numNodes=2, orchestration={"repeatCount": 100}), nodes(5000))
+    assert isinstance(plan, Plan)
+
+
 def test_the_plan_of_five_thousand_nodes_stays_small_and_names_every_job():
     plan = planned(run_spec("mpi"), nodes(5000))
     jobs = [rendered_job(plan, group) for group in range(2500)]
