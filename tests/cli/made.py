@@ -199,7 +199,7 @@ def _workflow(plan: Plan, name: str, jobs: list[Object], run: Object) -> Iterato
     for key, config_map in zip(("succeededNodesRef", "failedNodesRef"), lists, strict=False):
         run["status"][key] = {"kind": "ConfigMap", "name": config_map["metadata"]["name"]}
     yield plan_config_map(workflow, encode(plan))
-    yield result_config_map(workflow, result)
+    yield result_config_map(plan, workflow, result)
     yield from lists
 
 
