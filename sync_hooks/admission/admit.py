@@ -11,7 +11,7 @@ from sync_hooks.admission.causes import not_supported, required, unknown, wrong_
 from sync_hooks.admission.defaulting import defaulted
 from sync_hooks.admission.rules import KindRules, kind_rules, known_kinds
 from sync_hooks.admission.shape import null_errors, shape_errors
-from sync_hooks.admission.validation.names import name_errors
+from sync_hooks.admission.validation.names import annotation_advice, metadata_errors, name_errors
 from sync_hooks.admission.validation.size import is_too_large, size_errors, written
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
@@ -48,7 +48,7 @@ def admit(obj: Any) -> Admitted:
     result = defaulted(obj, rules.defaults)
     root = Value(result)
     errors = {(error.field, error.type): error for error in islice(_errors(root, rules), MOST_ERRORS)}
-    warnings = set() if is_too_large(errors.values()) else set(_warnings(root.field("spec"), rules))
+    warnings = set() if is_too_large(errors.values()) else set(_warnings(root, rules))
     return Admitted(result, tuple(errors[key] for key in sorted(errors)), tuple(sorted(warnings)))
 
 
@@ -56,6 +56,7 @@ def _errors(root: Value, rules: KindRules) -> Iterator[FieldError]:
     """Yield every error; where two say the same of one field, the last, a rule's own sentence, wins."""
     yield from _top_errors(root)
     yield from name_errors(root.field("metadata"), rules.names)
+    yield from metadata_errors(root.field("metadata"))
     spec = root.field("spec")
     if not spec.present:
         yield required(spec, "must be given")
@@ -75,7 +76,9 @@ def _errors(root: Value, rules: KindRules) -> Iterator[FieldError]:
             yield from rule(root)
 
 
-def _warnings(spec: Value, rules: KindRules) -> Iterator[str]:
+def _warnings(root: Value, rules: KindRules) -> Iterator[str]:
+    yield from annotation_advice(root.field("metadata"))
+    spec = root.field("spec")
     for field in spec.fields:
         for advice in rules.advice.get(field, ()):
             yield from advice(spec)

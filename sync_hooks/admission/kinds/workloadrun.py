@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from sync_hooks.admission.defaulting import RUN_DEFAULTS
 from sync_hooks.admission.rules import Advice, KindRules, Rule
-from sync_hooks.admission.validation.checkpoint import checkpoint_errors
+from sync_hooks.admission.validation.checkpoint import checkpoint_errors, size_advice
 from sync_hooks.admission.validation.config import config_errors
 from sync_hooks.admission.validation.containers import container_errors
 from sync_hooks.admission.validation.core import list_shape, object_shape
@@ -23,6 +23,7 @@ from sync_hooks.admission.validation.orchestration import orchestration_advice, 
 from sync_hooks.admission.validation.pods import mount_errors
 from sync_hooks.admission.validation.resources import (
     image_errors,
+    memory_advice,
     nic_errors,
     resource_advice,
     resource_errors,
@@ -84,13 +85,15 @@ RUN_RULES: Mapping[str, tuple[Rule, ...]] = {
 RUN_OBJECT_RULES: Mapping[str, tuple[Rule, ...]] = {"overrides": (belonging_errors,)}
 RUN_ADVICE: Mapping[str, tuple[Advice, ...]] = {
     "bandwidthMeasurement": (bandwidth_advice, network_advice),
-    "checkpoint": (restart_advice,),
+    "checkpoint": (restart_advice, size_advice),
     "env": (environment_advice,),
     "framework": (framework_advice,),
     "goodputMeasurement": (goodput_advice,),
     "gpusPerNode": (resource_advice,),
+    "initContainers": (memory_advice,),
     "orchestration": (orchestration_advice,),
     "overrides": (override_advice,),
+    "resources": (memory_advice,),
     "target": (target_advice,),
     "thresholds": (threshold_advice,),
     "volumes": (volume_advice,),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from sync_hooks.admission.causes import invalid
 from sync_hooks.admission.validation.grammar import dns_subdomain
+from sync_hooks.admission.validation.resources import unit_advice
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
 from sync_hooks.api.quantity import parse_quantity
@@ -19,3 +20,8 @@ def checkpoint_errors(spec: Value) -> Iterator[FieldError]:
         yield invalid(size, "must be greater than 0")
     if storage_class.text and (sentence := dns_subdomain(storage_class.text)):
         yield invalid(storage_class, sentence)
+
+
+def size_advice(spec: Value) -> Iterator[str]:
+    """Point at a size without a unit."""
+    return unit_advice(spec.field("checkpoint", "storageSize"))

@@ -16,6 +16,14 @@ OURS = frozenset(
 )
 """Options that the launcher sets itself: ranks a node and the list of hosts."""
 
+OPERANDS = {
+    **dict.fromkeys(OURS, 1),
+    **dict.fromkeys(("-x", "-H", "-host", "--host", "-wdir", "--wdir", "-prefix", "--prefix"), 1),
+    **dict.fromkeys(("-map-by", "--map-by", "-bind-to", "--bind-to", "-rank-by", "--rank-by"), 1),
+    **dict.fromkeys(("-mca", "--mca"), 2),
+}
+"""How many words belong to an option of mpirun."""
+
 UNSEEN_RESTARTS = "ranks that torchrun restarts hide the fault: a node that fails may pass"
 """Said of restarts inside a pod: what is to be found out here is which node fails."""
 
@@ -34,6 +42,8 @@ def framework_errors(spec: Value) -> Iterator[FieldError]:
         yield required(framework, f"exactly one of {_listed(FRAMEWORKS)} must be given")
     if "torch" in chosen:
         yield from _torch_errors(framework.field("torch"))
+    if "mpi" in chosen:
+        yield from _operand_errors(list(framework.field("mpi", "mpiArgs").elements()))
     if "exec" in chosen:
         yield from _command_errors(framework.field("exec", "command"))
 
@@ -46,6 +56,18 @@ def _torch_errors(torch: Value) -> Iterator[FieldError]:
         yield required(torch, "script or module must be given")
     if module.text and not _MODULE.fullmatch(module.text):
         yield invalid(module, "must be the name of a Python module, such as package.train; a file belongs into script")
+
+
+def _operand_errors(words: list[Value]) -> Iterator[FieldError]:
+    """Check that the last option does not take the program's own name for a word of its own."""
+    number = 0
+    while number < len(words):
+        needed = OPERANDS.get(words[number].text, 0)
+        if number + needed >= len(words):
+            yield invalid(
+                words[number], f"must be followed by {needed} more: it would take the program for one of them"
+            )
+        number += 1 + needed
 
 
 def _command_errors(command: Value) -> Iterator[FieldError]:

@@ -11,6 +11,7 @@ from sync_hooks.api.errors import FieldError
 from sync_hooks.api.quantity import parse_quantity
 from sync_hooks.api.trainer import TRAINING_RUNTIME
 
+LEAST_BYTES = 2**20  # nothing runs in less memory, and no storage is smaller
 GPU = "nvidia.com/gpu"
 NO_GPU = "must be at least 1: each rank needs a GPU; where the platform's are claimed as devices, leave it out"
 
@@ -79,6 +80,20 @@ def resource_advice(spec: Value) -> Iterator[str]:
         number = parse_quantity(amount.json)
         if number is not None and count.number is not None and number != count.number:
             yield f"{amount}: {amount.json} differs from spec.gpusPerNode, {count.number}"
+
+
+def memory_advice(spec: Value) -> Iterator[str]:
+    """Point at memory without a unit."""
+    for owner in (spec, *spec.field("initContainers").elements()):
+        for part in ("limits", "requests"):
+            yield from unit_advice(owner.field("resources", part).key("memory"))
+
+
+def unit_advice(amount: Value) -> Iterator[str]:
+    """Point at so few bytes that a unit was forgotten."""
+    size = parse_quantity(amount.json)
+    if size is not None and 0 < size < LEAST_BYTES:
+        yield f"{amount}: {amount.json} is less than 1Mi: a unit such as Gi is missing"
 
 
 def _gpu_amounts(spec: Value) -> list[Value]:
