@@ -42,7 +42,7 @@ class Value(NamedTuple):
         json = self.json
         for name in names:
             json = json.get(name) if isinstance(json, dict) else None
-        return Value(json, self.path + names)
+        return tuple.__new__(Value, (json, self.path + names))  # what Value() does too, after one call more
 
     def key(self, key: str) -> Value:
         """Go to the value of one key of a map."""
