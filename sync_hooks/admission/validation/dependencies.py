@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from sync_hooks.admission.causes import forbidden, not_supported, required, unknown, wrong_type
+from sync_hooks.admission.causes import forbidden, invalid, not_supported, required, unknown, wrong_type
 from sync_hooks.admission.official.shape import official_errors
-from sync_hooks.admission.validation.grammar import check, dns_subdomain
+from sync_hooks.admission.validation.grammar import check, config_key, dns_subdomain
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
 from sync_hooks.api.trainer import CLAIM_TEMPLATE, COMPUTE_DOMAIN, CONFIG_MAP, TRAINING_RUNTIME, VOLUME_CLAIM
@@ -38,6 +38,10 @@ def dependency_errors(dependency: Value) -> Iterator[FieldError]:
         yield from (unknown(dependency, name, known) for name in dependency.fields if name not in (*known, "when"))
         for name, type_ in fields.items():
             yield from official_errors(dependency.field(name), type_, patch=True)
+    for name in ("binaryData", "data"):
+        for key, content in dependency.field(name).entries():
+            if sentence := config_key(key):
+                yield invalid(Value(key, content.path), sentence)
 
 
 def _kind_errors(dependency: Value) -> Iterator[FieldError]:

@@ -6,12 +6,10 @@ from collections.abc import Iterator
 
 from sync_hooks.admission.causes import forbidden, required
 from sync_hooks.admission.validation.reserved import (
-    CHECKPOINT_VOLUME,
-    CONFIG_VOLUME,
-    SHM_VOLUME,
     framework_volumes,
     reserved_containers,
     reserved_mounts,
+    reserved_volumes,
 )
 from sync_hooks.admission.validation.volumes import missing, mounts_errors, normal
 from sync_hooks.admission.value import Value
@@ -21,11 +19,8 @@ from sync_hooks.api.trainer import TRAINING_RUNTIME
 
 def pod_volumes(spec: Value) -> set[str]:
     """Name the volumes that a container of the run can mount: the run's own, those of every pod, those of overrides."""
-    volumes = {volume.field("name").text for volume in spec.field("volumes").elements()} | {SHM_VOLUME}
-    if spec.field("config").present:
-        volumes.add(CONFIG_VOLUME)
-    if spec.field("checkpoint").present:
-        volumes.add(CHECKPOINT_VOLUME)
+    own = {volume.field("name").text for volume in spec.field("volumes").elements()}
+    volumes = own | (reserved_volumes(spec).keys() - framework_volumes(spec).keys())
     if spec.field("overrides").present:
         pods = (*changed_pods(spec), *_pods_of_patches(spec))
         volumes |= {volume.field("name").text for pod in pods for volume in pod.field("volumes").elements()}

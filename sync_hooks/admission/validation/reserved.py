@@ -13,20 +13,17 @@ SHM_VOLUME: str = SHARED_MEMORY["name"]
 CONFIG_VOLUME = "config-volume"
 CHECKPOINT_VOLUME = "checkpoint"
 
-VOLUMES = {
-    SHM_VOLUME: "shared memory of the ranks",
-    CONFIG_VOLUME: "the files of spec.config",
-    CHECKPOINT_VOLUME: "the storage of spec.checkpoint",
+_SHM = "shared memory of the ranks"
+_OF_FIELDS = {
+    "checkpoint": (CHECKPOINT_VOLUME, "/checkpoint", "the storage of spec.checkpoint"),
+    "config": (CONFIG_VOLUME, "/config", "the files of spec.config"),
 }
+"""Volume, place and purpose of what pods have only where a field of the spec asks for it."""
+
 _KEYS = "the keys of the ranks"
 _HOSTS = "the list of hosts"
 MPI_VOLUMES = dict.fromkeys(mpi.RESERVED_VOLUMES, f"{_KEYS}, or {_HOSTS}")
 
-MOUNTS = {
-    SHARED_MEMORY_MOUNT["mountPath"]: "shared memory of the ranks",
-    "/config": "the files of spec.config",
-    "/checkpoint": "the storage of spec.checkpoint",
-}
 MPI_MOUNTS = {ssh.HOSTFILE_PATH: _HOSTS, ssh.SSH_PATH: _KEYS, ssh.RAW_KEYS_PATH: _KEYS}
 
 CONTAINERS = {WORKER: "the workload"}
@@ -46,7 +43,8 @@ MPI_VARIABLES = frozenset(
 
 def reserved_volumes(spec: Value) -> Mapping[str, str]:
     """Return the names of volumes that the pods have, each with what it is for."""
-    return {**VOLUMES, **framework_volumes(spec)}
+    asked = {volume: purpose for volume, _, purpose in _asked_for(spec)}
+    return {SHM_VOLUME: _SHM, **asked, **framework_volumes(spec)}
 
 
 def framework_volumes(spec: Value) -> Mapping[str, str]:
@@ -56,7 +54,8 @@ def framework_volumes(spec: Value) -> Mapping[str, str]:
 
 def reserved_mounts(spec: Value) -> Mapping[str, str]:
     """Return the paths where the containers have a mount, each with what it is for."""
-    return {**MOUNTS, **(MPI_MOUNTS if _is_mpi(spec) else {})}
+    asked = {place: purpose for _, place, purpose in _asked_for(spec)}
+    return {SHARED_MEMORY_MOUNT["mountPath"]: _SHM, **asked, **(MPI_MOUNTS if _is_mpi(spec) else {})}
 
 
 def reserved_containers(spec: Value) -> Mapping[str, str]:
@@ -69,6 +68,10 @@ def reserved_variables(spec: Value) -> frozenset[str]:
     if _is_mpi(spec):
         return MPI_VARIABLES
     return TORCH_VARIABLES if spec.field("framework", "torch").present else frozenset()
+
+
+def _asked_for(spec: Value) -> list[tuple[str, str, str]]:
+    return [names for field, names in _OF_FIELDS.items() if spec.field(field).present]
 
 
 def _is_mpi(spec: Value) -> bool:

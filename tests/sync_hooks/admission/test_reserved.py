@@ -46,7 +46,7 @@ def test_no_container_is_reserved_that_nobody_renders(framework: str) -> None:
 
 
 def test_configuration_and_checkpoints_are_where_planning_puts_them() -> None:
-    spec = Value({}, ("spec",))
+    spec = Value({"config": {}, "checkpoint": {}}, ("spec",))
     assert {rendering.CONFIG_VOLUME, rendering.CHECKPOINT_VOLUME} <= reserved.reserved_volumes(spec).keys()
     assert {rendering.CONFIG_PATH, rendering.CHECKPOINT_PATH} <= reserved.reserved_mounts(spec).keys()
 
