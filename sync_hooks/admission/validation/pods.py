@@ -79,13 +79,11 @@ def mount_errors(spec: Value) -> Iterator[FieldError]:
 
 def variable_use_errors(spec: Value) -> Iterator[FieldError]:
     """Check that files which variables of the workload are read from lie in volumes that are there."""
-    for variable in spec.field("env").elements():
-        if "valueFrom" not in variable.fields:
-            continue
-        if (name := variable.field("valueFrom", "fileKeyRef", "volumeName")).text and name.text not in pod_volumes(
-            spec
-        ):
-            yield missing(name, pod_volumes(spec))
+    sources = (one.field("valueFrom") for one in spec.field("env").elements() if "valueFrom" in one.fields)
+    names = [name for source in sources if (name := source.field("fileKeyRef", "volumeName")).text]
+    if names:
+        volumes = pod_volumes(spec)
+        yield from (missing(name, volumes) for name in names if name.text not in volumes)
 
 
 def changed_pod_errors(spec: Value) -> Iterator[FieldError]:
