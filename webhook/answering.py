@@ -56,6 +56,8 @@ class HookResponse:
     retry_after: int | None = None
     parent: LiveObject | None = None
     events: tuple[Event, ...] = ()
+    fault: str = ""
+    """A fault of our own that the answer tells of, with its traceback."""
 
 
 # Where the CPU of a call goes, measured with the calls of a whole run: about half is HTTP (TLS, gunicorn, Flask), an
@@ -78,7 +80,8 @@ def answer(controller: str, hook: str, body: bytes, read: Reader, now: datetime)
     result = _ask(function, request, read, now)
     if isinstance(result, Busy):
         return HookResponse(429, _text(result.reason), result.retry_after)
-    return HookResponse(200, _encode(request, result, hook), parent=request.parent, events=result.events)
+    body = _encode(request, result, hook)
+    return HookResponse(200, body, parent=request.parent, events=result.events, fault=result.fault)
 
 
 def _with_status(request: Request) -> Request:

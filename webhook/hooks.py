@@ -80,12 +80,15 @@ def _answer(controller: str, hook: str, observer: Observer, pace: Pace, logs: Bu
 def answer_now(controller: str, hook: str, body: bytes, read: Reader) -> HookResponse:
     """Answer a call; trouble of our own is an answer too, and never called the caller's."""
     try:
-        return answer(controller, hook, body, read, datetime.now(UTC))
+        answered = answer(controller, hook, body, read, datetime.now(UTC))
     except msgspec.DecodeError:
         return HookResponse(400, b'{"error":{"message":"the body is not JSON"}}')
     except Exception:
         log.exception("%s of %s failed", hook, controller)
         return HookResponse(429, b'{"error":{"message":"own trouble"}}', OWN_TROUBLE_RETRY_SECONDS)
+    if answered.fault:
+        log.error("%s of %s ended its parent by a fault of our own:\n%s", hook, controller, answered.fault)
+    return answered
 
 
 def _response(answered: HookResponse) -> JsonResponse:

@@ -145,6 +145,8 @@ class Result:
     resync_after: float = 0
     finalized: bool = False
     events: tuple[Event, ...] = field(default=())
+    fault: str = ""
+    """A fault of our own that ended the parent, with its traceback: for the log."""
 
 
 @dataclass(frozen=True, slots=True)

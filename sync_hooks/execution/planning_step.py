@@ -7,9 +7,12 @@ fails when it is gone, and nodes are read past every cache.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
+from traceback import format_exc
 
 from sync_hooks.api.conditions import INVALID_SPEC
+from sync_hooks.api.errors import cut
 from sync_hooks.api.names import plan_name
 from sync_hooks.api.observed import LiveObject, Node
 from sync_hooks.api.request import Request
@@ -25,11 +28,13 @@ from sync_hooks.execution.preflight import look_ahead, surroundings
 from sync_hooks.execution.unseen import GivenUp, look_for
 from sync_hooks.execution.waiting import next_look, wait_within
 from sync_hooks.execution.workflow_answer import Step, answer, fail, in_progress, keep_trying
+from sync_hooks.planning import reasons
 from sync_hooks.planning.build import build
 from sync_hooks.planning.plan import Plan, RunIdentity, Unplannable, encode, own_kinds
 
 PLANNING_GIVE_UP_SECONDS = 300  # for nodes and LogProfiles that are not there, or nodes that are not labelled yet
 PLANNING_RESYNC_SECONDS = 15
+MOST_TOLD = 300  # characters of a fault's own words
 
 
 def make_plan(request: Request, status: WorkflowStatus, observed: Observed, now: datetime) -> Reads | Result:
@@ -60,9 +65,7 @@ def _plan(request: Request, status: WorkflowStatus, observed: Observed, now: dat
     nodes = observed[nodes_read]
     if isinstance(nodes, Unreadable):
         return _give_up(request, status, Unplannable("NodeDiscoveryError", nodes.reason, wait=True), now)
-    planned = build_served(identity(request.parent), spec, nodes, observed)
-    if isinstance(planned, Plan):
-        planned = look_ahead(planned, request.parent.metadata.namespace, observed)
+    planned = _planned(request, spec, nodes, observed)
     if isinstance(planned, Reads):
         return planned
     if isinstance(planned, Unreadable):
@@ -70,6 +73,22 @@ def _plan(request: Request, status: WorkflowStatus, observed: Observed, now: dat
     if isinstance(planned, Unplannable):
         return _give_up(request, status, planned, now)
     return _store(request, status, planned, observed, now)
+
+
+def _planned(
+    request: Request, spec: WorkflowSpec, nodes: tuple[Node, ...], observed: Observed
+) -> Plan | Unplannable | Reads | Unreadable:
+    """Plan and look ahead; a fault of our own is the end: what is pure and has raised once raises for ever."""
+    try:
+        planned = build_served(identity(request.parent), spec, nodes, observed)
+        return (
+            look_ahead(planned, request.parent.metadata.namespace, observed) if isinstance(planned, Plan) else planned
+        )
+    except MemoryError:  # not of the input: another replica may have the room
+        raise
+    except Exception as error:
+        text = f"this is a fault of workloadrun: {type(error).__name__}: {cut(' '.join(str(error).split()), MOST_TOLD)}"
+        return Unplannable(reasons.BUILD_FAILED, text, fault=format_exc())
 
 
 def build_served(
@@ -137,4 +156,5 @@ def _give_up(request: Request, status: WorkflowStatus, problem: Unplannable, now
         "coverage": coverage,
         "applied_overrides": list(problem.applied_overrides) or status.applied_overrides,
     }
-    return fail(request, status.model_copy(update=update), problem.reason, problem.message, now)
+    ended = fail(request, status.model_copy(update=update), problem.reason, problem.message, now)
+    return replace(ended, fault=problem.fault)

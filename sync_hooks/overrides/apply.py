@@ -21,7 +21,7 @@ from sync_hooks.api.trainer import (
 from sync_hooks.overrides.draft import Applied, Draft, Naming, changes, with_object
 from sync_hooks.overrides.jsonpatch import PatchProblem, apply_json_patch
 from sync_hooks.overrides.merge import UnknownDirectiveError, merge_object, merge_patch
-from sync_hooks.overrides.shape import problem_of_job, problem_of_runtime
+from sync_hooks.overrides.shape import problem_of_job, problem_of_object, problem_of_runtime
 
 ADDABLE = (CONFIG_MAP, VOLUME_CLAIM, COMPUTE_DOMAIN, CLAIM_TEMPLATE)
 
@@ -82,6 +82,9 @@ def _add_dependency(draft: Draft, dependency: JsonObject, naming: Naming) -> Dra
     if kind_of(patch) not in ADDABLE:
         shown = "/".join(kind_of(patch))
         return OverrideProblem(f"{shown} is not among {', '.join('/'.join(kind) for kind in ADDABLE)}")
+    shape = problem_of_object(merge_object({}, patch))
+    if shape:
+        return OverrideProblem(f"this is no {kind_of(patch)[1]}: {shape}")
     return replace(draft, objects=with_object(draft.objects, patch, naming.labels))
 
 

@@ -1,17 +1,18 @@
-"""The little that must hold of a Job template and a TrainingRuntime for planning to go on, whatever overrides did.
+"""The little that must hold of what is planned for planning to go on, whatever overrides did.
 
 The full check is the API server's; here only what is walked later, so that a wrong override is a message, not a crash.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 from pydantic import ValidationError
 
 from sync_hooks.api.job import JobSpec
-from sync_hooks.api.trainer import JsonObject
+from sync_hooks.api.trainer import CLAIM_TEMPLATE, COMPUTE_DOMAIN, JsonObject, kind_of
 
 
 class _Shape(msgspec.Struct, frozen=True, rename="camel"):
@@ -23,16 +24,44 @@ class _Labelled(_Shape, frozen=True):
     annotations: dict[str, str] = {}
 
 
+_Amounts = dict[str, str | int | float]
+
+
+class _Resources(_Shape, frozen=True):
+    limits: _Amounts = {}
+    requests: _Amounts = {}
+    claims: list[dict[str, Any]] = []
+
+
+class _Named(_Shape, frozen=True):
+    name: str
+
+
 class _Container(_Shape, frozen=True):
     name: str
-    env: list[dict[str, Any]] = []
+    env: list[_Named] = []
+    resources: _Resources = _Resources()
+
+
+class _ClaimSource(_Shape, frozen=True):
+    claim_name: str = ""
+
+
+class _Volume(_Shape, frozen=True):
+    name: str
+    persistent_volume_claim: _ClaimSource = _ClaimSource()
+
+
+class _ResourceClaim(_Shape, frozen=True):
+    name: str
+    resource_claim_template_name: str = ""
 
 
 class _PodSpec(_Shape, frozen=True):
     containers: list[_Container] = []
     init_containers: list[_Container] = []
-    volumes: list[dict[str, Any]] = []
-    resource_claims: list[dict[str, Any]] = []
+    volumes: list[_Volume] = []
+    resource_claims: list[_ResourceClaim] = []
     tolerations: list[dict[str, Any]] = []
     affinity: dict[str, Any] = {}
 
@@ -70,6 +99,7 @@ class _RuntimeSpec(_Shape, frozen=True):
 
 class _Runtime(_Shape, frozen=True):
     spec: _RuntimeSpec
+    metadata: _Labelled = _Labelled()
 
 
 class _Patch(_Shape, frozen=True):
@@ -84,7 +114,8 @@ class _RuntimeRef(_Shape, frozen=True):
 
 class _Trainer(_Shape, frozen=True):
     num_nodes: int
-    env: list[dict[str, Any]] = []
+    env: list[_Named] = []
+    resources_per_node: _Resources = _Resources()
 
 
 class _TrainJob(_Shape, frozen=True):
@@ -93,14 +124,53 @@ class _TrainJob(_Shape, frozen=True):
     runtime_patches: list[_Patch] = []
 
 
-class _Metadata(_Shape, frozen=True):
-    labels: dict[str, str] = {}
-    annotations: dict[str, str] = {}
-
-
 class _Job(_Shape, frozen=True):
     spec: dict[str, Any]
-    metadata: _Metadata = _Metadata()
+    metadata: _Labelled = _Labelled()
+
+
+class _Reference(_Shape, frozen=True):
+    name: str = ""
+
+
+class _Channel(_Shape, frozen=True):
+    resource_claim_template: _Reference = _Reference()
+
+
+class _DomainSpec(_Shape, frozen=True):
+    channel: _Channel = _Channel()
+
+
+class _Domain(_Shape, frozen=True):
+    metadata: _Labelled = _Labelled()
+    spec: _DomainSpec = _DomainSpec()
+
+
+class _Devices(_Shape, frozen=True):
+    requests: list[_Named] = []
+
+
+class _ClaimSpec(_Shape, frozen=True):
+    devices: _Devices = _Devices()
+
+
+class _ClaimTemplateSpec(_Shape, frozen=True):
+    metadata: _Labelled = _Labelled()
+    spec: _ClaimSpec = _ClaimSpec()
+
+
+class _ClaimTemplate(_Shape, frozen=True):
+    metadata: _Labelled = _Labelled()
+    spec: _ClaimTemplateSpec = _ClaimTemplateSpec()
+
+
+class _Object(_Shape, frozen=True):
+    metadata: _Labelled = _Labelled()
+    spec: dict[str, Any] = {}
+    data: dict[str, str] = {}
+
+
+_OBJECTS: Mapping[tuple[str, str], type[_Shape]] = {COMPUTE_DOMAIN: _Domain, CLAIM_TEMPLATE: _ClaimTemplate}
 
 
 def problem_of_job(job: JsonObject) -> str:
@@ -127,3 +197,12 @@ def problem_of_runtime(runtime: JsonObject) -> str:
     if not names:
         return "no replicatedJob is left"
     return "" if len(set(names)) == len(names) else "two replicatedJobs have the same name"
+
+
+def problem_of_object(known: JsonObject) -> str:
+    """Return what is wrong with an object that a Job brings or that exists once a run, empty where nothing is."""
+    try:
+        msgspec.convert(known, _OBJECTS.get(kind_of(known), _Object))
+    except msgspec.ValidationError as error:
+        return str(error)
+    return ""

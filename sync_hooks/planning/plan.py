@@ -93,6 +93,8 @@ class Unplannable:
     exclusions: tuple[ExcludedNode, ...] = ()
     applied_overrides: tuple[AppliedOverride, ...] = ()
     waiting: str = ""
+    fault: str = ""
+    """The traceback of a fault of our own."""
 
 
 def own_kinds(plan: Plan) -> tuple[tuple[str, str], ...]:

@@ -15,6 +15,8 @@ from sync_hooks.api.sync import ListNodes, Read, Unreadable
 from tests.support.hooks import KINDS, manifest
 from tests.webhook.hooks_client import TOKEN, client_of_hooks
 from tests.webhook.serving import ROOT
+from webhook import hooks
+from webhook.answering import HookResponse
 from webhook.apiserver import CONNECT_SECONDS, READ_SECONDS
 from webhook.hooks import OWN_TROUBLE_RETRY_SECONDS, answer_now
 from webhook.logs import ROOM_SECONDS
@@ -131,6 +133,15 @@ def test_trouble_of_our_own_is_never_called_the_callers(
     answered = answer_now("cre-workloadruns", "sync", body(), read)
     assert (answered.status, answered.retry_after) == (429, OWN_TROUBLE_RETRY_SECONDS)
     assert "ours" in caplog.text
+
+
+def test_a_fault_that_ended_a_parent_is_logged_with_its_traceback(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = HookResponse(200, b"{}", fault="Traceback (most recent call last): ours")
+    monkeypatch.setattr(hooks, "answer", lambda *_: told)
+    assert answer_now("cre-workflows", "sync", body(), lambda _: None) is told
+    assert "sync of cre-workflows ended its parent by a fault of our own:\nTraceback" in caplog.text
 
 
 def test_a_call_whose_time_is_over_reads_nothing_more() -> None:
