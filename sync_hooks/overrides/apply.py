@@ -94,7 +94,8 @@ def _patch_runtime(draft: Draft, patch: JsonObject) -> Draft | OverrideProblem:
             f"TrainingRuntime {name_of(patch)} is not this run's; {name_of(draft.runtime)} can be changed"
         )
     runtime = merge_object(draft.runtime, patch)
-    problem = problem_of_runtime(runtime)
+    own = [job["name"] for job in draft.runtime["spec"]["template"]["spec"]["replicatedJobs"]]
+    problem = problem_of_runtime(runtime, own)
     return (
         OverrideProblem(f"the result is no TrainingRuntime: {problem}") if problem else replace(draft, runtime=runtime)
     )

@@ -5,7 +5,7 @@ The full check is the API server's; here only what is walked later, so that a wr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -187,15 +187,22 @@ def problem_of_job(job: JsonObject) -> str:
     return ""
 
 
-def problem_of_runtime(runtime: JsonObject) -> str:
-    """Return what is wrong with a TrainingRuntime, empty where nothing is."""
+def problem_of_runtime(runtime: JsonObject, own: Sequence[str]) -> str:
+    """Return what is wrong with a TrainingRuntime, empty where nothing is; ``own`` are the framework's replicatedJobs.
+
+    One that an override adds brings its containers: without any it is one of ours under a misspelt name.
+    """
     try:
         shape = msgspec.convert(runtime, _Runtime)
     except msgspec.ValidationError as error:
         return str(error)
-    names = [job.name for job in shape.spec.template.spec.replicated_jobs]
+    jobs = shape.spec.template.spec.replicated_jobs
+    names = [job.name for job in jobs]
     if not names:
         return "no replicatedJob is left"
+    bare = next((job.name for job in jobs if not job.template.spec.template.spec.containers), None)
+    if bare is not None:
+        return f"replicatedJob {bare} has no containers; this framework's are {' and '.join(own)}"
     return "" if len(set(names)) == len(names) else "two replicatedJobs have the same name"
 
 

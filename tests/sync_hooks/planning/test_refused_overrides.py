@@ -70,3 +70,11 @@ def container(**fields: Any) -> dict[str, Any]:
 )
 def test_what_planning_would_stumble_over_is_refused_with_its_place(override, said):
     assert said in refusal(override, object_of("ResourceClaimTemplate", spec={}))
+
+
+@pytest.mark.parametrize(
+    ("framework", "names"), [("torch", "this framework's are node"), ("mpi", "this framework's are node and launcher")]
+)
+def test_a_misspelt_replicated_job_is_told_with_the_names_that_there_are(framework, names):
+    said = refusal(runtime(replicated({"nodeSelector": {"a": "b"}}, name="worker")), framework=framework)
+    assert f"replicatedJob worker has no containers; {names}" in said
