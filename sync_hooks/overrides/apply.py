@@ -18,6 +18,7 @@ from sync_hooks.api.trainer import (
     kind_of,
     name_of,
 )
+from sync_hooks.overrides.amounts import Disagreement, agreed, agreed_in_runtime
 from sync_hooks.overrides.draft import Applied, Draft, Naming, changes, with_object
 from sync_hooks.overrides.jsonpatch import PatchProblem, apply_json_patch
 from sync_hooks.overrides.merge import UnknownDirectiveError, merge_object, merge_patch
@@ -64,7 +65,23 @@ def _apply_templates(draft: Draft, override: Override) -> Applied | OverrideProb
     problem = problem_of_job(job) if changed else ""
     if problem:
         return OverrideProblem(f"{' and '.join(changed)}: the result is no Job template: {problem}")
+    try:
+        job = _with_agreed_resources(draft.job, job)
+    except Disagreement as error:
+        return OverrideProblem(f"{' and '.join(changed)}: {error}")
     return Applied(replace(draft, job=job), tuple(changed))
+
+
+def _with_agreed_resources(before: JsonObject, job: JsonObject) -> JsonObject:
+    """Let limits and requests agree in trainer.resourcesPerNode. Raises Disagreement."""
+    known, train_job = before["spec"]["workload"]["trainJob"], job["spec"]["workload"]["trainJob"]
+    given = train_job["trainer"].get("resourcesPerNode")
+    if not given:
+        return job
+    old = known["trainer"].get("resourcesPerNode") or {}
+    trainer = {**train_job["trainer"], "resourcesPerNode": agreed(old, given, "trainer.resourcesPerNode")}
+    workload = {**job["spec"]["workload"], "trainJob": {**train_job, "trainer": trainer}}
+    return {**job, "spec": {**job["spec"], "workload": workload}}
 
 
 def _add_dependency(draft: Draft, dependency: JsonObject, naming: Naming) -> Draft | OverrideProblem:
@@ -96,6 +113,9 @@ def _patch_runtime(draft: Draft, patch: JsonObject) -> Draft | OverrideProblem:
     runtime = merge_object(draft.runtime, patch)
     own = [job["name"] for job in draft.runtime["spec"]["template"]["spec"]["replicatedJobs"]]
     problem = problem_of_runtime(runtime, own)
-    return (
-        OverrideProblem(f"the result is no TrainingRuntime: {problem}") if problem else replace(draft, runtime=runtime)
-    )
+    if problem:
+        return OverrideProblem(f"the result is no TrainingRuntime: {problem}")
+    try:
+        return replace(draft, runtime=agreed_in_runtime(draft.runtime, runtime))
+    except Disagreement as error:
+        return OverrideProblem(str(error))
