@@ -95,6 +95,14 @@ def print_refusal(given: RunInput, output: str = "text") -> None:
         print_line(f"{given.file}: {error.field}: {error.message}")
 
 
+def tell_refusal(given: RunInput, message: str, output: str) -> None:
+    """Print why something in the run's file is refused when it is created."""
+    if output == "json":
+        print_json({"error": {"message": f"{given.file}: {message}"}})
+    else:
+        print_line(f"{given.file}: {message}")
+
+
 def print_warnings(given: RunInput) -> None:
     """Print what the author of a run should know, beside the result."""
     for warning in given.admitted.warnings:

@@ -14,7 +14,16 @@ from cli.errors import CliError
 from cli.estimate import estimate, lines
 from cli.exits import FAILED, exit_of
 from cli.hooking import admission, hooks
-from cli.inputs import RunInput, print_refusal, print_warnings, read_nodes, read_run, read_scenario, shipped_profiles
+from cli.inputs import (
+    RunInput,
+    print_refusal,
+    print_warnings,
+    read_nodes,
+    read_run,
+    read_scenario,
+    shipped_profiles,
+    tell_refusal,
+)
 from cli.options import NODES_HELP, chosen_file, color_option, file_argument, output_option, seconds_of
 from cli.output import print_json, print_note, printable
 from cli.progress import state_line
@@ -68,6 +77,11 @@ def command(
     if output == "text":
         _introduce(console, given)
         simulation.store.watch(_follower(console, simulation), "WorkloadRun", "Job")
+    try:
+        _apply(simulation, given)
+    except (Refused, ApiError) as error:
+        tell_refusal(given, str(error), output)
+        return FAILED
     report = _play(simulation, given, seconds)
     run = simulation.store.get(API_VERSION, "WorkloadRun", given.namespace, given.name).obj
     found = of_simulation(run, report.objects, inventory)
@@ -85,13 +99,14 @@ def command(
     return exit_of(found.status)
 
 
-def _play(simulation: Simulation, given: RunInput, seconds: float) -> Report:
+def _apply(simulation: Simulation, given: RunInput) -> None:
+    """Create the run with all that comes with it. Raises Refused and ApiError."""
     known = {profile["metadata"]["name"] for profile in given.others if profile["kind"] == "LogProfile"}
     profiles = [profile for profile in shipped_profiles() if profile["metadata"]["name"] not in known]
-    try:
-        simulation.apply([*profiles, *given.others, given.run], admission)
-    except (Refused, ApiError) as error:
-        raise CliError(f"{given.file}: {error}") from error
+    simulation.apply([*profiles, *given.others, given.run], admission)
+
+
+def _play(simulation: Simulation, given: RunInput, seconds: float) -> Report:
     try:
         return simulation.run(seconds, lambda: bool((_run(simulation, given).get("status") or {}).get("verdict")))
     except HotLoop as error:

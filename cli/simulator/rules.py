@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from cli.simulator.entry import Object, encode
 from cli.simulator.errors import Invalid
 from cli.simulator.kinds import Kind
+from sync_hooks.api.model import API_VERSION
 
 MAX_NAME_LENGTH = 253
 MAX_ANNOTATIONS_BYTES = 256 << 10  # all keys and values of one object together
 MAX_OBJECT_BYTES = 3 << 19  # etcd's request limit, 1.5 MiB
 SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 LABEL_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+OPEN = "x-kubernetes-preserve-unknown-fields"
 WHOLE_FLOAT = re.compile(rb"\.0[,}\]]")  # as JSON ends one; also found in text, where nothing is changed
 LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
 
@@ -36,7 +38,8 @@ def check(kind: Kind, obj: Object) -> None:
 def stored_form(kind: Kind, obj: Object) -> tuple[Object, bytes]:
     """Return the object as it is stored, and its JSON.
 
-    A CRD keeps whole floats as integers and refuses nulls; built-in kinds are returned as they came.
+    A CRD keeps whole floats as integers and refuses nulls, but where its schema is open; built-in kinds are returned as
+    they came.
     """
     data = encode(obj)
     name = obj["metadata"].get("name", "")
@@ -44,7 +47,7 @@ def stored_form(kind: Kind, obj: Object) -> tuple[Object, bytes]:
         raise invalid(kind, name, [f"Too long: may not be more than {MAX_OBJECT_BYTES} bytes"])
     if not kind.custom:
         return obj, data
-    if b"null" in data and (problems := list(_nulls(obj, ()))):
+    if b"null" in data and (problems := list(_nulls(obj, (), _schema(kind.api_version, kind.kind)))):
         raise invalid(kind, name, problems)
     if WHOLE_FLOAT.search(data) is None:
         return obj, data
@@ -97,15 +100,31 @@ def _owners(metadata: Object) -> Iterator[str]:
         yield "metadata.ownerReferences: Invalid value: Only one reference can have Controller set to true"
 
 
-def _nulls(value: Any, path: tuple[str, ...]) -> Iterator[str]:
+@cache
+def _schema(api_version: str, kind: str) -> Object:
+    """Return the schema of a kind of ours; of others' kinds nothing is known, and nothing is taken for open."""
+    from sync_hooks.api.crd import object_schema  # heavy, and few objects hold a null
+    from sync_hooks.api.kinds import KINDS
+
+    known = KINDS if api_version == API_VERSION else ()
+    return next((object_schema(one) for one in known if one.kind == kind), {})
+
+
+def _nulls(value: Any, path: tuple[str, ...], schema: Object) -> Iterator[str]:
+    """Yield the nulls where the schema knows what must stand there."""
+    if value is None and "type" not in schema and OPEN in schema:
+        return
     if value is None:
         yield f'{".".join(path)}: Invalid value: "null": must not be null'
+    elif OPEN in schema:
+        return
     elif isinstance(value, dict):
+        fields, others = schema.get("properties") or {}, schema.get("additionalProperties") or {}
         for key, member in value.items():
-            yield from _nulls(member, (*path, key))
+            yield from _nulls(member, (*path, key), fields.get(key, others))
     elif isinstance(value, list):
         for index, member in enumerate(value):
-            yield from _nulls(member, (*path[:-1], f"{path[-1]}[{index}]"))
+            yield from _nulls(member, (*path[:-1], f"{path[-1]}[{index}]"), schema.get("items") or {})
 
 
 def _whole_floats(value: Any) -> Any:

@@ -44,6 +44,28 @@ def test_verdicts_are_exit_codes(tmp_path: Path, job: dict[str, Any], code: int,
     assert f"default/nccl-all-reduce-bandwidth: {verdict}" in called.out
 
 
+def written(folder: Path, *others: dict[str, Any], **fields: Any) -> str:
+    run = yaml.safe_load(Path(BANDWIDTH).read_text())
+    run["spec"] |= fields
+    file = folder / "run.yaml"
+    file.write_text(yaml.safe_dump_all([*others, run]))
+    return str(file)
+
+
+def test_a_null_that_deletes_is_played(tmp_path: Path) -> None:
+    override = {"jobTemplate": {"spec": {"workload": {"trainJob": {"trainer": {"env": None}}}}}}
+    called = call("simulate", written(tmp_path, overrides=[override]), "--nodes", "aws/h100x4")
+    assert (called.code, called.err) == (0, "")
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_what_is_refused_beside_the_run_is_a_refusal_too(tmp_path: Path, output: str) -> None:
+    profile = {"apiVersion": "cre.nvidia.com/v1alpha1", "kind": "LogProfile", "metadata": {"name": "own"}, "spec": {}}
+    called = call("simulate", written(tmp_path, profile), "--nodes", "aws/h100x4", "-o", output)
+    assert called.code == 1
+    assert "spec" in (called.document["error"]["message"] if output == "json" else called.out)
+
+
 def test_nodes_that_were_left_out_make_it_incomplete() -> None:
     nodes = str(EXAMPLES / "nodes" / "aws-mixed.yaml")
     called = call("simulate", BANDWIDTH, "--nodes", nodes)

@@ -83,6 +83,14 @@ def test_what_breaks_a_rule_is_refused(store: Store, obj: Object, said: str) -> 
     assert store.all() == []
 
 
+@pytest.mark.parametrize("field", ["jobTemplate", "jobTemplatePatch"])
+def test_a_null_where_the_schema_is_open_is_stored(store: Store, field: str) -> None:
+    spec = {"overrides": [{field: {"spec": {"thresholds": None}}}]}
+    assert store.create(parent(spec=spec)).obj["spec"] == spec
+    with pytest.raises(Invalid, match=r"spec.overrides\[0\].when: Invalid value"):
+        store.create(parent("other", spec={"overrides": [{"when": None}]}))
+
+
 def test_a_null_in_text_is_no_null(store: Store) -> None:
     assert store.create(parent(spec={"a": "null", "null": 1})).obj["spec"] == {"a": "null", "null": 1}
 
