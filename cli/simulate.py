@@ -13,7 +13,7 @@ from cli import terminal
 from cli.errors import CliError
 from cli.estimate import estimate, lines
 from cli.exits import FAILED, exit_of
-from cli.hooking import admission, hooks
+from cli.hooking import admission, hooks, install_admission
 from cli.inputs import (
     RunInput,
     print_refusal,
@@ -73,6 +73,7 @@ def command(
         return FAILED
     print_warnings(given)
     simulation = Simulation(inventory, Scenario((*played.rules, Rule(after=lasting))), hooks, START)
+    install_admission(simulation.store)
     console = terminal.stdout(no_color=no_color)
     if output == "text":
         _introduce(console, given)

@@ -14,6 +14,7 @@ from sync_hooks.api.observed import Node
 from sync_hooks.api.workloadrun import WorkloadRunSpec
 from sync_hooks.overrides.draft import Naming
 from sync_hooks.planning import reasons
+from sync_hooks.planning.admitted import check_job
 from sync_hooks.planning.assemble import assemble, check_sizes
 from sync_hooks.planning.changes import apply_overrides, apply_rows, clean
 from sync_hooks.planning.checks import check_apis, check_gang, check_references, patch_everywhere, settle_tolerations
@@ -87,7 +88,7 @@ def build(
             return result
         state = result
     plan = assemble(state)
-    return check_sizes(state, plan) or plan
+    return check_sizes(state, plan) or check_job(state, plan) or plan
 
 
 def _start(

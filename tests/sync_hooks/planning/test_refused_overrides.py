@@ -78,3 +78,11 @@ def test_what_planning_would_stumble_over_is_refused_with_its_place(override, sa
 def test_a_misspelt_replicated_job_is_told_with_the_names_that_there_are(framework, names):
     said = refusal(runtime(replicated({"nodeSelector": {"a": "b"}}, name="worker")), framework=framework)
     assert f"replicatedJob worker has no containers; {names}" in said
+
+
+def test_a_job_that_the_webhook_would_refuse_ends_planning_with_its_sentences():
+    monitor = {"cel": {"expression": "node.foo ("}}
+    said = refusal({"jobTemplate": {"spec": {"timeout": "abc", "nodeHealthMonitor": monitor}}})
+    assert said.startswith("admission would refuse the Jobs: ")
+    assert "spec.timeout: " in said
+    assert "spec.nodeHealthMonitor.cel.expression: " in said
