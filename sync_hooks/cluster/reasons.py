@@ -31,7 +31,7 @@ def other_architecture(own: str, chosen: str) -> str:
     return f"architecture {own}, the run is {chosen}"
 
 
-def too_few(offered: int, needed: int, what: str = "GPUs") -> str:
+def too_few(offered: int | str, needed: int | str, what: str = "GPUs") -> str:
     """Say that the node offers less of something than each node needs."""
     return f"{offered} {what}, {needed} needed"
 
