@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sync_hooks.api.trainer import JsonObject
 from sync_hooks.overrides.table import MNNVL, NIC, Claim, Count, Row, rows_of
 
 GPU = "nvidia.com/gpu"
+OWN_FABRIC = "spec.nicResourceName"  # where no row of the table has a fabric
 FORWARD = "-x"  # mpirun's option that gives a variable to the ranks
 
 
@@ -30,6 +31,10 @@ class Resolved:
     mnnvl: bool
     user_env: Sequence[JsonObject] = ()
     """The user's EnvVars: they win over a row's by name."""
+    user_amounts: Mapping[str, int] = field(default_factory=dict)
+    """Extended resources that the run's own resources name: they win over a row's by name."""
+    own_nic_resource: str = ""
+    """The run's name of the interfaces' resource, where it gives one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +90,15 @@ def rack_key(platform: str) -> str:
 
 
 def effects_of(resolved: Resolved) -> tuple[Effects, ...]:
-    """Return every row that applies, filled in, in the table's order."""
-    return tuple(
+    """Return every row that applies, filled in, in the table's order; last the interfaces that only the run names."""
+    rows = tuple(
         _effects(source, row, resolved) for source, row in rows_of(resolved.platform) if _applies(row, resolved)
     )
+    name = resolved.own_nic_resource
+    if not name or any(row.fabric for row in rows):
+        return rows
+    count = resolved.user_amounts.get(name, resolved.nics)
+    return (*rows, Effects(OWN_FABRIC, "<always>", fabric_resources={name: count})) if count > 0 else rows
 
 
 def platform_mpi_args(rows: Sequence[Effects]) -> tuple[str, ...]:
@@ -169,7 +179,8 @@ def _fabric_resources(row: Row, resolved: Resolved) -> dict[str, int]:
         return {}
     named = [resolved.nic_resource if name == NIC else name for name in row.fabric.resources]
     count = 1 if row.fabric.count is None else _fabric_count(row.fabric.count, resolved)
-    return {name: count for name in named if name and count > 0}
+    amounts = {name: resolved.user_amounts.get(name, count) for name in named if name}
+    return {name: amount for name, amount in amounts.items() if amount > 0}
 
 
 def _fabric_count(count: Count, resolved: Resolved) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from sync_hooks.api.observed import Node
@@ -107,6 +107,7 @@ def require_fabric(state: State) -> State | Unplannable:
     """Fill in the platform's rows, and leave out nodes without the fabric that they request."""
     state = replace(state, rows=effects_of(_resolved(state)))
     needs = fabric_needs(state.rows)
+    state = replace(state, warnings=(*state.warnings, *_ignored(state, needs)))
 
     kept = state.selection.kept
     offering = {name: sum(offered(node, name) >= count for node in kept) for name, count in needs.items()}
@@ -129,6 +130,18 @@ def require_fabric(state: State) -> State | Unplannable:
     return give_up(replace(state, selection=equipped), reasons.FABRIC_RESOURCE_MISSING, f"{message}: {told}; {remedy}")
 
 
+def _ignored(state: State, needs: Mapping[str, int]) -> Iterator[str]:
+    """Say which of the run's words about interfaces change nothing on this platform."""
+    name, count = state.spec.nic_resource_name, state.spec.mlnx_per_node
+    claimed = any(row.fabric_claimed for row in state.rows)
+    where = f"{state.platform} {state.architecture}"
+    if name and name not in needs:
+        others = ", ".join(needs) or ("devices that are claimed" if claimed else "no interfaces")
+        yield f"nicResourceName {name} is ignored here: {where} requests {others}"
+    if count and not needs and not claimed:
+        yield f"mlnxPerNode {count} is ignored here: no resource of interfaces is known; nicResourceName names it"
+
+
 def requested_gpus(spec: WorkloadRunSpec, gpus: int) -> int:
     """Return the GPUs that each worker requests: the larger of limit and request where the user names them."""
     named = named_gpus(spec.resources or {})
@@ -149,6 +162,16 @@ def _shown(needs: Mapping[str, int]) -> str:
     return " and ".join(f"{count} {name}" for name, count in needs.items())
 
 
+def _user_amounts(spec: WorkloadRunSpec) -> dict[str, int]:
+    """Return the resources that the run itself names for each worker, the larger of limit and request."""
+    given = spec.resources or {}
+    amounts: dict[str, int] = {}
+    for named in (given.get("limits") or {}, given.get("requests") or {}):
+        for name, amount in named.items():
+            amounts[name] = max(whole_units(amount), amounts.get(name, 0))
+    return amounts
+
+
 def _resolved(state: State) -> Resolved:
     return Resolved(
         platform=state.platform,
@@ -160,4 +183,6 @@ def _resolved(state: State) -> Resolved:
         nic_resource=state.nic_resource,
         mnnvl=state.mnnvl,
         user_env=state.spec.env or (),
+        user_amounts=_user_amounts(state.spec),
+        own_nic_resource=state.spec.nic_resource_name or "",
     )

@@ -63,3 +63,55 @@ def test_resources_of_the_trainer_count_in_the_place_of_the_runtimes():
     result = build(DEMO, run_spec("torch", overrides=[override]), nodes(2, resources=WHOLE))
     assert isinstance(result, Unplannable)
     assert "190 cpu, 200 needed" in result.message
+
+
+def efa(plan: Any) -> set[str]:
+    [job] = plan.runtime["spec"]["template"]["spec"]["replicatedJobs"]
+    [container] = job["template"]["spec"]["template"]["spec"]["containers"]
+    return {container["resources"][part].get("vpc.amazonaws.com/efa") for part in ("limits", "requests")}
+
+
+def test_the_users_own_number_of_interfaces_wins_over_the_tables():
+    plan = planned(
+        run_spec(**limits(**{"vpc.amazonaws.com_efa": 16})), nodes(2, resources={"vpc.amazonaws.com/efa": "16"})
+    )
+    assert efa(plan) == {"16"}
+
+
+@pytest.mark.parametrize(("own", "count"), [({"mlnxPerNode": 4}, "4"), ({}, "8")], ids=["the run's", "the table's"])
+def test_interfaces_that_only_the_run_names_are_requested(own, count):
+    hosts = nodes(3, platform="onprem", resources={"rdma/ib": "8"})
+    plan = planned(run_spec(nicResourceName="rdma/ib", **own), [*hosts, node("odd", platform="onprem")])
+    [job] = plan.runtime["spec"]["template"]["spec"]["replicatedJobs"]
+    [container] = job["template"]["spec"]["template"]["spec"]["containers"]
+    assert {container["resources"][part]["rdma/ib"] for part in ("limits", "requests")} == {count}
+    assert dict(plan.exclusions) == {"odd": "lacks rdma/ib, which 3 of 4 nodes offer"}
+    assert not plan.warnings
+    assert plan.job["spec"]["fabricExpected"] is True
+
+
+@pytest.mark.parametrize(
+    ("fields", "platform", "said"),
+    [
+        pytest.param(
+            {"nicResourceName": "rdma/ib"},
+            "aws",
+            "nicResourceName rdma/ib is ignored here: aws h100 requests vpc.amazonaws.com/efa",
+            id="a name where the platform has another",
+        ),
+        pytest.param(
+            {"nicResourceName": "rdma/ib", "mlnxPerNode": 0},
+            "onprem",
+            "nicResourceName rdma/ib is ignored here: onprem h100 requests no interfaces",
+            id="a name that the run opts out of",
+        ),
+        pytest.param(
+            {"mlnxPerNode": 4},
+            "onprem",
+            "mlnxPerNode 4 is ignored here: no resource of interfaces is known; nicResourceName names it",
+            id="a number of nothing",
+        ),
+    ],
+)
+def test_a_word_about_interfaces_that_changes_nothing_is_told(fields, platform, said):
+    assert said in planned(run_spec(**fields), nodes(2, platform=platform)).warnings
