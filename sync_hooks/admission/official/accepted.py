@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from sync_hooks.admission.causes import duplicate, forbidden, invalid, not_supported, required
-from sync_hooks.admission.official.grammars import GRAMMARS
+from sync_hooks.admission.official.grammars import GRAMMARS, port
 from sync_hooks.admission.validation.grammar import Check
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
@@ -99,34 +99,31 @@ def field_errors(value: Value, rule: Accepted) -> Iterator[FieldError]:
     """Check what a field says, where it is of its type."""
     if rule.never and value.present:
         yield forbidden(value, rule.never)
-    if rule.range and value.number is not None and not rule.range[0] <= value.number <= rule.range[1]:
-        yield invalid(value, f"must be from {rule.range[0]} to {rule.range[1]}")
     if isinstance(value.json, str):
-        yield from _text_errors(value, rule)
-    elif rule.words or rule.grammar:
-        for part in _parts(value):
-            yield from _text_errors(part, rule)
-    if rule.keys:
-        for key, entry in value.entries():
-            if not key.startswith("$") and (sentence := rule.keys(key)):
-                yield invalid(Value(key, entry.path), sentence)
+        yield from _text_errors(value, value.json, rule)
+        return
+    if (number := value.number) is not None:
+        if rule.range and not rule.range[0] <= number <= rule.range[1]:
+            yield invalid(value, f"must be from {rule.range[0]} to {rule.range[1]}")
+        if rule.grammar is port:  # by number or name; other text is no number, says its type
+            yield from _text_errors(value, str(number), rule)
+    for part in _parts(value):
+        yield from _text_errors(part, part.text, rule)
+    for key, entry in value.entries() if rule.keys else ():
+        if rule.keys and not key.startswith("$") and (sentence := rule.keys(key)):
+            yield invalid(Value(key, entry.path), sentence)
     if rule.unique:
         yield from _unique_errors(value, rule.unique)
 
 
 def _parts(value: Value) -> Iterator[Value]:
-    """Go through the texts of a field: its own, its elements', or its entries' values."""
-    if isinstance(value.json, list):
-        yield from value.elements()
-    elif isinstance(value.json, dict):
-        yield from (entry for key, entry in value.entries() if not key.startswith("$"))
-    else:
-        yield value
+    """Go through the elements of a list, or the values of a map."""
+    yield from value.elements()
+    yield from (entry for key, entry in value.entries() if not key.startswith("$"))
 
 
-def _text_errors(value: Value, rule: Accepted) -> Iterator[FieldError]:
-    text = value.text if value.number is None else str(value.number)
-    if rule.words and value.text and value.text not in rule.words:
+def _text_errors(value: Value, text: str, rule: Accepted) -> Iterator[FieldError]:
+    if rule.words and text and text not in rule.words:
         yield not_supported(value, rule.words)
     elif rule.grammar and text and (sentence := rule.grammar(text)):
         yield invalid(value, sentence)

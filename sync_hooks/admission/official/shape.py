@@ -40,6 +40,11 @@ def official_types() -> Mapping[str, Mapping[str, OfficialField]]:
     }
 
 
+@cache
+def _required(type_: str) -> tuple[str, ...]:
+    return tuple(name for name, field in official_types()[type_].items() if field.required)
+
+
 def type_at(type_: str, parts: Iterable[str]) -> str | None:
     """Return the type of the place that a JSON pointer's parts lead to, None where there is none or any."""
     for part in parts:
@@ -62,13 +67,14 @@ def official_errors(value: Value, type_: str, *, patch: bool = False) -> Iterato
         if not patch:
             yield wrong_type(value, "left out where nothing is meant")
         return
+    if plain := _PLAIN.get(type_):  # what most fields are
+        yield from plain(value)
+        return
     container, _, of = type_.partition(" ")
     if container == "list":
         yield from _list_errors(value, of, patch=patch)
     elif container == "map":
         yield from _map_errors(value, of, patch=patch)
-    elif type_ in _PLAIN:
-        yield from _PLAIN[type_](value)
     elif type_ != "any":
         yield from _object_errors(value, type_, patch=patch)
 
@@ -87,12 +93,11 @@ def _object_errors(value: Value, type_: str, *, patch: bool) -> Iterator[FieldEr
         elif REST not in fields and not (patch and name.startswith("$")):
             yield unknown(value, name, fields)
     if not patch:
-        yield from (
-            required(value.field(name), "must be given")
-            for name, field in fields.items()
-            if field.required and name not in value.json
-        )
-    yield from whole_errors(value, rules, patch=patch)
+        for name in _required(type_):
+            if name not in value.json:
+                yield required(value.field(name), "must be given")
+    if rules.given or rules.one:
+        yield from whole_errors(value, rules, patch=patch)
     for more in (RULES,) if patch else (RULES, WHOLE_RULES):
         if type_ in more:
             yield from more[type_](value)

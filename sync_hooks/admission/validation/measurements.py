@@ -48,7 +48,7 @@ def goodput_advice(spec: Value) -> Iterator[str]:
     """Point at what is not taken as it stands in a goodput measurement, and at a program that does not train."""
     measurement, program = spec.field("goodputMeasurement"), _program(spec)
     yield from sampling_advice(measurement)
-    if tested := collective(program.text):
+    if program.text and (tested := collective(program.text)):
         yield f"{measurement}: {program} tests {tested.name} and trains nothing: no data, no verdict Passed"
     yield from _unread_advice(spec, measurement)
 

@@ -54,8 +54,8 @@ def name_errors(metadata: Value, rule: NameRule) -> Iterator[FieldError]:
 
 def metadata_errors(metadata: Value) -> Iterator[FieldError]:
     """Check the rest of what an author writes, as the API server does before it asks us: a file has not been there."""
-    written = {name: part for name, part in metadata.fields.items() if name not in ELSEWHERE}
-    if written:
+    if not metadata.fields.keys() <= ELSEWHERE:
+        written = {name: part for name, part in metadata.fields.items() if name not in ELSEWHERE}
         yield from official_errors(Value(written, metadata.path), "meta.ObjectMeta", patch=True)  # null is absent
 
 

@@ -124,3 +124,8 @@ def test_every_rule_about_a_type_is_of_one_that_there_is() -> None:
 
 def test_an_empty_word_means_the_default() -> None:
     assert not list(official_errors(Value({"name": "c", "imagePullPolicy": ""}), "Container"))
+
+
+def test_a_number_where_text_belongs_is_one_error() -> None:
+    found = [error.type for error in official_errors(Value({"name": 5, "imagePullPolicy": 5}), "Container")]
+    assert found == ["FieldValueTypeInvalid", "FieldValueTypeInvalid"]
