@@ -60,5 +60,6 @@ def _reviewed(operation: Literal["CREATE", "UPDATE"], obj: Object, old: Entry | 
         response = review(request, face)
         if response.refusal is not None:
             raise Invalid(f'admission webhook "{face.value}.{GROUP}" denied the request: {response.refusal.message}')
-        obj = apply_json_patch(obj, list(response.patch)) if response.patch else obj
+        patched: Any = apply_json_patch(obj, list(response.patch)) if response.patch else obj
+        obj = patched
     return obj

@@ -111,8 +111,12 @@ def _call(words: Sequence[str]) -> int:
         return _fail(str(error), words)
     except click.exceptions.Exit as error:
         return error.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        for line in error.format_message().splitlines():
+            print_note(line)
+        return EXIT_CANNOT
     except click.ClickException as error:
-        return _fail(error.format_message(), words)
+        return _fail(" ".join(error.format_message().split()), words)
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except Exception as error:

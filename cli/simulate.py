@@ -93,10 +93,8 @@ def command(
         print_json({**_document(run, report), **({"estimate": summed} if costs else {}), **never})
     else:
         print_run(found, output, simulation.clock.now(), no_color=no_color)
-    if costs and output == "text":
-        console.print("\nwhat it would cost a cluster:")
-        for line in lines(summed):
-            console.print(f"  {line}")
+    if costs:
+        _tell_costs(console, summed, output)
     return exit_of(found.status)
 
 
@@ -126,6 +124,16 @@ def _document(run: Object, report: Report) -> dict[str, Any]:
         "events": list(report.events),
         "virtualSeconds": report.virtual_seconds,
     }
+
+
+def _tell_costs(console: Console, summed: Mapping[str, Any], output: str) -> None:
+    """Print the estimate below a text, beside any other form; JSON has it already."""
+    told = ["what it would cost a cluster:", *(f"  {line}" for line in lines(summed))]
+    if output == "text":
+        console.print("\n" + "\n".join(told))
+    elif output != "json":
+        for line in told:
+            print_note(line)
 
 
 def _tell_unused(scenario: str | None, unused: Mapping[str, str]) -> dict[str, Any]:

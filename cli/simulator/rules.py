@@ -119,7 +119,8 @@ def _nulls(value: Any, path: tuple[str, ...], schema: Object) -> Iterator[str]:
     elif OPEN in schema:
         return
     elif isinstance(value, dict):
-        fields, others = schema.get("properties") or {}, schema.get("additionalProperties") or {}
+        fields: Object = schema.get("properties") or {}
+        others: Object = schema.get("additionalProperties") or {}
         for key, member in value.items():
             yield from _nulls(member, (*path, key), fields.get(key, others))
     elif isinstance(value, list):

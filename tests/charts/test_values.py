@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.charts.helm import DEVICE_APIS, Helm, Object, names, of_kind, one
+from tests.charts.helm import DEVICE_APIS, Helm, HelmError, Object, names, of_kind, one
 
 PLAIN = "plainword"
 EVERYTHING = ("serviceMonitor.create=true", "dashboard.enabled=true", "argocd.healthScripts=true")
@@ -100,6 +100,13 @@ def test_a_label_that_several_values_set_is_there_once_and_the_nearest_counts(he
     assert labels("ConfigMap", "-dashboard")["team"] == "2x"
     assert labels("ClusterRole", "-metacontroller")["team"] == "3x"
     assert labels("ClusterRole", "-view")["rbac.authorization.k8s.io/aggregate-to-view"] == "true"
+
+
+def test_a_ca_that_ends_before_its_certificate_is_refused_with_cert_manager(helm: Helm) -> None:
+    source, days = "tls.source=cert-manager", ("tls.caDays=30", "tls.servingDays=90")
+    with pytest.raises(HelmError, match=r"tls\.caDays is 30, and tls\.servingDays 90: a certificate"):
+        helm.text(source, *days)
+    assert helm.text(source, *days, "tls.certManager.issuerRef.name=own")  # whose CA we do not make
 
 
 @pytest.mark.parametrize("value", ["commonLabels", "hooks.podLabels", "admission.podAnnotations", "hooks.nodeSelector"])

@@ -92,6 +92,13 @@ def test_what_it_would_cost_is_told() -> None:
     assert costs["apiWritesPerGroup"] == pytest.approx(sum(costs["apiWrites"].values()) / 2, abs=0.1)
 
 
+@pytest.mark.parametrize("output", ["html", "markdown", "nodes"])
+def test_beside_other_forms_the_estimate_is_told_too(output: str) -> None:
+    called = call("simulate", BANDWIDTH, "--nodes", "aws/h100x8", "--estimate", "-o", output)
+    assert "what it would cost a cluster:\n  time: " in called.err
+    assert "what it would cost" not in called.out
+
+
 def test_how_long_workloads_run_is_asked_for() -> None:
     words = ("simulate", BANDWIDTH, "--nodes", "aws/h100x8", "-o", "json")
     short, long = (call(*words, "--run-time", time).document["virtualSeconds"] for time in ("60s", "20m"))

@@ -71,3 +71,17 @@ def test_a_fault_of_our_own_is_2_in_one_line_with_details_on_request(
     assert told.startswith("this is a fault of workloadrun: ModuleNotFoundError: No module named 'cli.no_such_module'")
     assert called.err.splitlines()[-1] == f"error: {told}"
     assert ("Traceback" in called.err) == bool(debug)
+
+
+def test_without_a_command_the_usage_is_printed_as_it_is() -> None:
+    called = call()
+    assert (called.code, called.out) == (2, "")
+    assert called.err.startswith("Usage: workloadrun [OPTIONS] COMMAND [ARGS]...\n\n")
+    assert "\\n" not in called.err
+
+
+def test_a_missing_word_is_told_in_one_line() -> None:
+    called = call("completion")
+    assert called.code == 2
+    assert called.err.endswith("Choose from: bash, zsh, fish, kubectl\n")
+    assert called.err.count("\n") == 1
