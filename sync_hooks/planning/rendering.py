@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sync_hooks.admission.validation.reserved import reserved_containers, reserved_mounts, reserved_volumes
+from sync_hooks.admission.validation.volumes import normal
+from sync_hooks.admission.value import Value
 from sync_hooks.api.model import ApiModel
 from sync_hooks.api.names import config_name, runtime_name
 from sync_hooks.api.trainer import (
@@ -21,7 +24,6 @@ from sync_hooks.planning import reasons
 from sync_hooks.planning.gang import gang_of, workload_labels
 from sync_hooks.planning.plan import Unplannable
 from sync_hooks.planning.state import State, give_up
-from sync_hooks.runtimes.mpi import LAUNCHER_INIT_NAME, RESERVED_VOLUMES
 from sync_hooks.runtimes.registry import RUNTIMES
 from sync_hooks.runtimes.shell import fit
 from sync_hooks.runtimes.workload import Rendered, Workload
@@ -64,15 +66,22 @@ def render(state: State) -> State | Unplannable:
 
 
 def _taken_names(spec: WorkloadRunSpec) -> str:
-    """Say which name of the user's is one that we or Trainer need; empty where none is."""
-    needed = [*((CONFIG_VOLUME,) if spec.config else ()), *(RESERVED_VOLUMES if spec.framework.mpi else ())]
-    needed += [CHECKPOINT_VOLUME] if spec.checkpoint else []
-    for number, volume in enumerate(spec.volumes or ()):
-        if volume.get("name") in needed:
-            return f"spec.volumes[{number}].name: {volume['name']} is the name of a volume that this framework brings"
-    for number, container in enumerate(spec.init_containers or ()):
-        if spec.framework.mpi and container.get("name") == LAUNCHER_INIT_NAME:
-            return f"spec.initContainers[{number}].name: {LAUNCHER_INIT_NAME} is the launcher's own"
+    """Say which name or place of the user's is one that we or Trainer need; empty where none is.
+
+    Admission refuses the same ones, but objects may be older than admission.
+    """
+    framework = Value({"framework": {spec.framework.kind: {}}})
+    listed = (
+        ("volumes", "name", spec.volumes, reserved_volumes(framework)),
+        ("volumeMounts", "mountPath", spec.volume_mounts, reserved_mounts(framework)),
+        ("initContainers", "name", spec.init_containers, reserved_containers(framework)),
+    )
+    for field, key, entries, taken in listed:
+        for number, entry in enumerate(entries or ()):
+            word = str(entry.get(key))
+            place = normal(word) if key == "mountPath" else word
+            if place in taken:
+                return f"spec.{field}[{number}].{key}: {place} is taken by {taken[place]}"
     return ""
 
 
@@ -97,18 +106,17 @@ def _workload(state: State) -> Workload:
 
 
 def _storage(spec: WorkloadRunSpec, naming: Naming) -> tuple[list[JsonObject], list[JsonObject]]:
-    """Return volumes and mounts: the user's, then configuration and checkpoints where their places are free."""
+    """Return volumes and mounts: the user's, then configuration and checkpoints."""
     volumes = [_known_claim(volume, naming) for volume in spec.volumes or ()]
     mounts = list(spec.volume_mounts or ())
-    paths = {mount.get("mountPath") for mount in mounts}
     if spec.config is not None:
         name = spec.config.config_map_ref.name if spec.config.config_map_ref else config_name(naming.run)
         volumes.append({"name": CONFIG_VOLUME, "configMap": {"name": name, "defaultMode": CONFIG_MODE}})
-        mounts += [{"name": CONFIG_VOLUME, "mountPath": CONFIG_PATH}] if CONFIG_PATH not in paths else []
+        mounts.append({"name": CONFIG_VOLUME, "mountPath": CONFIG_PATH})
     if spec.checkpoint is not None:
         claim = f"{naming.base}-{CHECKPOINT_CLAIM}"
         volumes.append({"name": CHECKPOINT_VOLUME, "persistentVolumeClaim": {"claimName": claim}})
-        mounts += [{"name": CHECKPOINT_VOLUME, "mountPath": CHECKPOINT_PATH}] if CHECKPOINT_PATH not in paths else []
+        mounts.append({"name": CHECKPOINT_VOLUME, "mountPath": CHECKPOINT_PATH})
     return volumes, mounts
 
 

@@ -30,7 +30,6 @@ _KEYS_MOUNT: JsonObject = {"name": "mpi-ssh-auth", "mountPath": ssh.RAW_KEYS_PAT
 _HOSTFILE_MOUNT: JsonObject = {"name": "mpi-hostfile", "mountPath": ssh.HOSTFILE_PATH, "readOnly": True}
 _SSH_VOLUME: JsonObject = {"name": "ssh-keys", "emptyDir": {}}
 _SSH_MOUNT: JsonObject = {"name": "ssh-keys", "mountPath": ssh.SSH_PATH}
-RESERVED_VOLUMES = ("mpi-ssh-auth", "mpi-hostfile", "ssh-keys")
 
 LAUNCHER_INIT_NAME = "fix-ssh-permissions"
 LAUNCHER_RESOURCES: JsonObject = {"limits": {"cpu": "2", "memory": "1Gi"}}

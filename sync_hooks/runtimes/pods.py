@@ -1,4 +1,7 @@
-"""Parts of pod templates that the frameworks share: metadata, storage, resources. The user's volumes and mounts win."""
+"""Parts of pod templates that the frameworks share: metadata, storage, resources.
+
+Names and places of ours are never the user's: planning and admission refuse them.
+"""
 
 from __future__ import annotations
 
@@ -40,15 +43,13 @@ def replicated_job(
 
 
 def volumes(workload: Workload, own: Iterable[JsonObject]) -> list[JsonObject]:
-    """Return our volumes that the user does not define, then the user's."""
-    names = {volume["name"] for volume in workload.volumes}
-    return [*(volume for volume in own if volume["name"] not in names), *workload.volumes]
+    """Return our volumes, then the user's."""
+    return [*own, *workload.volumes]
 
 
 def mounts(workload: Workload, own: Iterable[JsonObject]) -> list[JsonObject]:
-    """Return our mounts at places that the user leaves free, then the user's: a path can be mounted once."""
-    paths = {mount["mountPath"] for mount in workload.volume_mounts}
-    return [*(mount for mount in own if mount["mountPath"] not in paths), *workload.volume_mounts]
+    """Return our mounts, then the user's."""
+    return [*own, *workload.volume_mounts]
 
 
 def worker_resources(resources: Mapping[str, Any] | None, gpus: int) -> JsonObject:

@@ -122,17 +122,6 @@ def test_the_users_env_volumes_and_init_containers_are_in_every_pod(framework):
         assert spec["initContainers"][0] == init
 
 
-@pytest.mark.parametrize("framework", sorted(RUNTIMES))
-def test_a_volume_or_mount_of_the_user_replaces_ours(framework):
-    volume = {"name": "dshm", "emptyDir": {"medium": "Memory", "sizeLimit": "64Gi"}}
-    rendered = render(framework, volumes=[volume], volume_mounts=[{"name": "dshm", "mountPath": "/dev/shm"}])
-    for name in rendered.replicated_jobs:
-        spec = pod(rendered, name)
-        assert [one for one in spec["volumes"] if one["name"] == "dshm"] == [volume]
-        paths = [mount["mountPath"] for mount in spec["containers"][0]["volumeMounts"]]
-        assert len(set(paths)) == len(paths)
-
-
 def test_base_variables_come_in_order_and_the_users_move_last():
     names = [variable["name"] for variable in base_env(mnnvl=True)]
     assert names == [
