@@ -167,7 +167,7 @@ class WorkloadRunSpec(ApiModel):
     resources: CoreObject | None = None
     """Resources of the worker containers (Kubernetes' ResourceRequirements); GPUs are added when not named."""
     init_containers: list[CoreObject] | None = None
-    """Init containers of the pods (Kubernetes' Container)."""
+    """Init containers of the pods (Kubernetes' Container); those that ask for devices run in MPI's workers only."""
     orchestration: Orchestration | None = None
     """Grouping, repetition, concurrency and time limit."""
     thresholds: Thresholds | None = None

@@ -70,11 +70,12 @@ def _taken_names(spec: WorkloadRunSpec) -> str:
 
     Admission refuses the same ones, but objects may be older than admission.
     """
-    framework = Value({"framework": {spec.framework.kind: {}}})
+    asked = {"config": spec.config, "checkpoint": spec.checkpoint}
+    told = Value({"framework": {spec.framework.kind: {}}, **{name: {} for name, given in asked.items() if given}})
     listed = (
-        ("volumes", "name", spec.volumes, reserved_volumes(framework)),
-        ("volumeMounts", "mountPath", spec.volume_mounts, reserved_mounts(framework)),
-        ("initContainers", "name", spec.init_containers, reserved_containers(framework)),
+        ("volumes", "name", spec.volumes, reserved_volumes(told)),
+        ("volumeMounts", "mountPath", spec.volume_mounts, reserved_mounts(told)),
+        ("initContainers", "name", spec.init_containers, reserved_containers(told)),
     )
     for field, key, entries, taken in listed:
         for number, entry in enumerate(entries or ()):

@@ -15,6 +15,7 @@ from sync_hooks.runtimes.env import base_env, merge_env
 from sync_hooks.runtimes.pods import (
     SHARED_MEMORY,
     SHARED_MEMORY_MOUNT,
+    asks_for_devices,
     init_containers,
     mounts,
     replicated_job,
@@ -30,6 +31,7 @@ _KEYS_MOUNT: JsonObject = {"name": "mpi-ssh-auth", "mountPath": ssh.RAW_KEYS_PAT
 _HOSTFILE_MOUNT: JsonObject = {"name": "mpi-hostfile", "mountPath": ssh.HOSTFILE_PATH, "readOnly": True}
 _SSH_VOLUME: JsonObject = {"name": "ssh-keys", "emptyDir": {}}
 _SSH_MOUNT: JsonObject = {"name": "ssh-keys", "mountPath": ssh.SSH_PATH}
+RESERVED_VOLUMES = ("mpi-ssh-auth", "mpi-hostfile", "ssh-keys")
 
 LAUNCHER_INIT_NAME = "fix-ssh-permissions"
 LAUNCHER_RESOURCES: JsonObject = {"limits": {"cpu": "2", "memory": "1Gi"}}
@@ -86,7 +88,8 @@ def _launcher(workload: Workload) -> JsonObject:
     """Render the launcher; it starts once the workers are ready, except under KAI, and waits for them in any case.
 
     KAI admits no gang of which a part does not exist yet. The wait is bounded and names who is silent; it also meets
-    names that are not published yet when the gate opens.
+    names that are not published yet when the gate opens. An init container that asks for devices is the workers' alone:
+    the launcher has none, and would wait for those that its own workers hold.
     """
     keys_and_wait: JsonObject = {
         "name": LAUNCHER_INIT_NAME,
@@ -103,8 +106,9 @@ def _launcher(workload: Workload) -> JsonObject:
         "resources": LAUNCHER_RESOURCES,
         "volumeMounts": mounts(workload, [_KEYS_MOUNT, _SSH_MOUNT]),
     }
+    checks = [one for one in workload.init_containers if not asks_for_devices(one)]
     pod_spec: JsonObject = {
-        **init_containers([*workload.init_containers, keys_and_wait]),
+        **init_containers([*checks, keys_and_wait]),
         "containers": [container],
         "volumes": volumes(workload, [SHARED_MEMORY, _SSH_VOLUME]),
     }

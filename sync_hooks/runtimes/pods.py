@@ -62,6 +62,13 @@ def worker_resources(resources: Mapping[str, Any] | None, gpus: int) -> JsonObje
     return {**given, "limits": {**limits, **count}, "requests": {**requests, **count}}
 
 
+def asks_for_devices(container: JsonObject) -> bool:
+    """Tell whether a container asks for what only some nodes have, by a resource with a slash or by a claim."""
+    resources = container.get("resources") or {}
+    named = {*(resources.get("limits") or ()), *(resources.get("requests") or ())}
+    return bool(resources.get("claims")) or any("/" in name for name in named)
+
+
 def init_containers(own: Iterable[JsonObject]) -> JsonObject:
     """Return the field initContainers, absent where there are none."""
     listed = list(own)

@@ -227,3 +227,19 @@ def test_a_list_that_the_trainjob_does_not_take_becomes_one_script():
     assert fit(["a"], ["b"], []) == (["a"], ["b"])
     command, args = fit(["echo"], ["x"] * (MOST_ITEMS + 1), [])
     assert (command, len(args)) == (["sh", "-c"], 1)
+
+
+CHECKS = [
+    pytest.param({"limits": {"nvidia.com/gpu": "8"}}, False, id="GPUs"),
+    pytest.param({"requests": {"vpc.amazonaws.com/efa": "1"}}, False, id="interfaces"),
+    pytest.param({"claims": [{"name": "gpus"}]}, False, id="a claim"),
+    pytest.param({"limits": {"cpu": "1", "memory": "1Gi"}}, True, id="what every node has"),
+]
+
+
+@pytest.mark.parametrize(("resources", "on_the_launcher"), CHECKS)
+def test_the_launcher_asks_for_no_devices_that_its_own_workers_hold(resources, on_the_launcher):
+    check = {"name": "check", "image": "x", "resources": resources}
+    rendered = render("mpi", init_containers=(check,))
+    assert check in pod(rendered, "node")["initContainers"]
+    assert (check in pod(rendered, "launcher")["initContainers"]) is on_the_launcher
