@@ -9,8 +9,6 @@ from typing import Any
 from cli.reporting.wording import span_of_time
 from cli.simulator.report import Report
 
-PODS = "Pod"
-
 
 def estimate(report: Report, groups: int) -> dict[str, Any]:
     """Sum up a simulation; ``groups`` is how many Jobs it ran, 0 where it made none."""

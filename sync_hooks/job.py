@@ -20,6 +20,7 @@ from sync_hooks.api.spec import read_spec
 from sync_hooks.api.status import read_status
 from sync_hooks.api.sync import Answer, Busy, GetObject, ListNodes, ListPods, Observed, Read, Reads, Result, Unreadable
 from sync_hooks.api.time import rfc3339
+from sync_hooks.api.trainer import JOBSET_VERSION
 from sync_hooks.execution.answers import keep
 from sync_hooks.execution.blame import CREATION_ERROR, TIMED_OUT, WORKLOAD_FAILED
 from sync_hooks.execution.job_answer import enter, fail, keep_trying
@@ -34,7 +35,6 @@ from sync_hooks.execution.job_teardown import tear_down
 from sync_hooks.execution.job_watch import ran_out, watch, watch_blind
 from sync_hooks.execution.phase import FAILED as PHASE_FAILED
 from sync_hooks.execution.phase import (
-    JOBSET_VERSION,
     PENDING,
     Workload,
     belongs,

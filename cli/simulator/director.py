@@ -36,6 +36,7 @@ from cli.simulator.workloads import (
     pods_of,
     train_job_of,
 )
+from sync_hooks.api.names import GPU
 from sync_hooks.api.quantity import whole_units
 from sync_hooks.api.time import parse_rfc3339
 
@@ -169,7 +170,7 @@ class Director:
         allocatable = (self._store.get(CORE, "Node", "", nodes[0]).obj.get("status") or {}).get("allocatable") or {}
         workload = Workload(
             test=(bandwidth or {}).get("testType", "all_reduce"),
-            ranks=spec.get("ranks") or len(nodes) * max(1, whole_units(allocatable.get("nvidia.com/gpu"))),
+            ranks=spec.get("ranks") or len(nodes) * max(1, whole_units(allocatable.get(GPU))),
             nodes=nodes,
             network="Libfabric" if EFA in allocatable else "IB",
         )

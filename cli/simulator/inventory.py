@@ -14,12 +14,12 @@ import yaml
 
 from cli.simulator.entry import Object
 from cli.simulator.node import InventoryError, node_of
+from sync_hooks.api.names import GPU
 from sync_hooks.api.quantity import whole_units
 
 SHORTHAND = re.compile(r"(?P<platform>[a-z0-9]+)/(?P<architecture>[a-z0-9]+)x(?P<count>\d+)")
 LOOKS_LIKE_SHORTHAND = re.compile(r"[A-Za-z0-9_-]*/[A-Za-z0-9_-]*[xX]\d+")
 MOST_NODES = 100_000
-GPU = "nvidia.com/gpu"
 
 
 def load(text: str) -> tuple[Object, ...]:

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from sync_hooks.api.limits import DEFAULT_QUEUE
+
 
 @dataclass(frozen=True, slots=True)
 class Default:
@@ -17,7 +19,7 @@ class Default:
 
 
 RUN_DEFAULTS = (
-    Default(("spec", "gangScheduler", "queue"), "default-queue"),
+    Default(("spec", "gangScheduler", "queue"), DEFAULT_QUEUE),
     Default(("spec", "framework", "mpi", "mpiImplementation"), "OpenMPI"),
     Default(("spec", "orchestration", "timeoutPerJob"), "24h", makes_parent=True),
 )

@@ -35,6 +35,10 @@ MOST_RESTARTS = 100
 MOST_RETRIES = 10
 MOST_THRESHOLDS = 16
 
+LARGEST_OBJECT_BYTES = 240_000
+"""Metacontroller keeps each child a second time in an annotation, and annotations end at 262,144 bytes."""
+DEFAULT_QUEUE = "default-queue"
+
 
 @dataclass(frozen=True, slots=True)
 class NameRule:

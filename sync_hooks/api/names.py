@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from sync_hooks.api.model import GROUP
 
+GPU = "nvidia.com/gpu"  # the device plugin's resource
 MANAGED_BY = "cluster-readiness-engine"
 LABEL_MANAGED_BY = "app.kubernetes.io/managed-by"
 LABEL_WORKLOAD_RUN = f"{GROUP}/workload-run"

@@ -101,7 +101,6 @@ class TrainJobSpec(Facts, frozen=True):
     """The part of a TrainJob's spec that tells whether it is held back."""
 
     suspend: bool = False
-    managed_by: str = ""
 
 
 class TrainJobStatus(Facts, frozen=True):

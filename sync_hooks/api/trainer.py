@@ -12,6 +12,7 @@ COMPUTE_DOMAIN = ("resource.nvidia.com/v1beta1", "ComputeDomain")
 CLAIM_TEMPLATE = ("resource.k8s.io/v1", "ResourceClaimTemplate")
 VOLUME_CLAIM = ("v1", "PersistentVolumeClaim")
 
+JOBSET_VERSION = "jobset.x-k8s.io/v1alpha2"
 WORKER = "node"  # replicatedJob and container: Trainer puts image, command, args and env into containers of this name
 LAUNCHER = "launcher"
 LABEL_FRAMEWORK = f"{TRAINER_GROUP}/framework"

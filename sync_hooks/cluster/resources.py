@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from sync_hooks.api.names import GPU
 from sync_hooks.api.observed import Node
 from sync_hooks.api.quantity import whole_units
 
-GPU = "nvidia.com/gpu"
 LABEL_GPU_COUNT = "nvidia.com/gpu.count"
 RDMA_PREFIX = "rdma/"
 MELLANOX = "nvidia.com/mlnxnics"

@@ -14,6 +14,7 @@ from sync_hooks.api.observed import Log, Pod
 from sync_hooks.api.request import Request
 from sync_hooks.api.results import FailedNode
 from sync_hooks.api.sync import Answer, GetObject, ListPods, Observed, Read, Reads, Unreadable
+from sync_hooks.api.trainer import JOBSET_VERSION
 from sync_hooks.execution.answers import UNREADABLE_RESYNC_SECONDS
 from sync_hooks.execution.blame import (
     RAN_AND_FAILED,
@@ -33,7 +34,7 @@ from sync_hooks.execution.job_answer import answer, group_nodes
 from sync_hooks.execution.job_health import HARDWARE_FAILURE, NODE_FAILED, failed_nodes, hardware_failed
 from sync_hooks.execution.job_places import MOST_PLACES, note_places, places_of
 from sync_hooks.execution.mpirun import named_by_mpirun
-from sync_hooks.execution.phase import JOBSET_VERSION, is_launcher, is_live, jobset_uid, own_pods
+from sync_hooks.execution.phase import is_launcher, is_live, jobset_uid, own_pods
 from sync_hooks.execution.planned import planned
 from sync_hooks.execution.waiting import wait_within
 

@@ -20,12 +20,12 @@ from sync_hooks.api.request import (
     Request,
 )
 from sync_hooks.api.sync import Answer, GetObject, ListPods, Observed, Read, Reads, Result, Unreadable
-from sync_hooks.api.trainer import TRAINER_VERSION, JsonObject
+from sync_hooks.api.trainer import JOBSET_VERSION, TRAINER_VERSION, JsonObject
 from sync_hooks.execution.blame import CREATION_ERROR
 from sync_hooks.execution.job_answer import answer, ending, enter, fail, keep_trying
 from sync_hooks.execution.job_dependencies import blocking, missing_dependencies
 from sync_hooks.execution.ownership import standing
-from sync_hooks.execution.phase import JOBSET_VERSION, PENDING, is_live
+from sync_hooks.execution.phase import PENDING, is_live
 from sync_hooks.execution.unseen import GivenUp, look_for
 from sync_hooks.execution.waiting import CHILD_GIVE_UP_SECONDS, next_look, wait, wait_within
 from sync_hooks.planning.trainjob import render_train_job

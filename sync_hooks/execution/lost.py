@@ -14,10 +14,10 @@ from sync_hooks.api.names import job_name, train_job_name
 from sync_hooks.api.request import Request
 from sync_hooks.api.results import Waiting
 from sync_hooks.api.sync import GetObject, ListPods, Observed, Read, Reads, Unreadable
-from sync_hooks.api.trainer import TRAINER_VERSION
+from sync_hooks.api.trainer import JOBSET_VERSION, TRAINER_VERSION
 from sync_hooks.api.workflow import WorkflowStatus
 from sync_hooks.execution.groups import GroupState
-from sync_hooks.execution.phase import JOBSET_VERSION, is_live
+from sync_hooks.execution.phase import is_live
 from sync_hooks.execution.waiting import NOT_READ, READ_FAILING, wait, wait_within
 from sync_hooks.planning.plan import Plan
 

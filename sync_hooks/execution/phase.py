@@ -24,7 +24,6 @@ RUNNING = "Running"
 SUCCEEDED = "Succeeded"
 FAILED = "Failed"
 
-JOBSET_VERSION = "jobset.x-k8s.io/v1alpha2"
 JOBSET_ENDS = {"Failed": "Failed", "Complete": "Completed"}
 """The terminal conditions of a TrainJob, and the JobSet's that they are copied from."""
 STARTING = "WorkloadStarting"

@@ -14,6 +14,7 @@ import msgspec
 
 from sync_hooks.api.conditions import FAILED, SUCCEEDED, is_true
 from sync_hooks.api.model import API_VERSION
+from sync_hooks.api.names import GPU
 from sync_hooks.api.observed import LiveObject
 from sync_hooks.api.quantity import whole_units
 from sync_hooks.api.request import ConfigMapChild
@@ -21,7 +22,6 @@ from sync_hooks.api.status import read_status
 from sync_hooks.api.sync import GetObject, ListObjects, Observed, Read, Reads
 from sync_hooks.api.trainer import JsonObject
 from sync_hooks.api.workflow import WorkflowStatus
-from sync_hooks.cluster.resources import GPU
 from sync_hooks.execution.log_profiles import check_profiles, profile_reads
 from sync_hooks.execution.plan_seen import read_plan
 from sync_hooks.execution.pod_security import ENFORCE, violations

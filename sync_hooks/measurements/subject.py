@@ -21,10 +21,10 @@ from sync_hooks.api.observed import Facts, LiveObject, Pod
 from sync_hooks.api.status import read_status
 from sync_hooks.api.sync import GetLogProfile, GetObject, ListPods, Observed, Reads, Unreadable
 from sync_hooks.api.time import parse_rfc3339
+from sync_hooks.api.trainer import JOBSET_VERSION
 from sync_hooks.measurements.pods import NotThere, Source, sources
 from sync_hooks.measurements.profile import CompiledProfile, field_name, read_profile
 
-JOBSET_API_VERSION = "jobset.x-k8s.io/v1alpha2"
 DEFAULT_MEASUREMENT_TIMEOUT_SECONDS = 300
 LEAST_RETRY_SECONDS = 120
 PROFILE_NOT_FOUND = "LogProfileNotFound"
@@ -142,7 +142,7 @@ def find_profile(name: str, pattern: str, observed: Observed) -> CompiledProfile
 def _find_sources(
     namespace: str, job: JobState, profile: CompiledProfile, ends: Sequence[str], observed: Observed
 ) -> tuple[Source, ...] | NotThere | Unreadable | Reads:
-    jobset_read = GetObject(JOBSET_API_VERSION, "JobSet", job.workload, namespace)
+    jobset_read = GetObject(JOBSET_VERSION, "JobSet", job.workload, namespace)
     pods_read = ListPods(namespace, job.workload, fresh=job.ended)  # in a snapshot from before they may still run
     if jobset_read not in observed or pods_read not in observed:
         return Reads((jobset_read, pods_read))

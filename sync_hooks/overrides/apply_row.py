@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sync_hooks.api.names import GPU
 from sync_hooks.api.trainer import CLAIM_TEMPLATE, COMPUTE_DOMAIN, WORKER, JsonObject
 from sync_hooks.overrides.draft import Applied, Draft, Naming, changes, with_object
 from sync_hooks.overrides.merge import merge_object
-from sync_hooks.overrides.rows import GPU, DeviceClaim, Effects
+from sync_hooks.overrides.rows import DeviceClaim, Effects
 
 COMPUTE_DOMAIN_CLAIM = "compute-domain"  # everywhere: the driver refuses a second name for the same channel
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import msgspec
 
-MOST_BYTES = 240_000  # of the result as JSON, and of all that a patch copies: no larger object can be carried
+from sync_hooks.api.limits import LARGEST_OBJECT_BYTES
+
 END = "-"  # of a list, where add appends
 _INDEX = re.compile("0|[1-9][0-9]{0,8}")
 
@@ -50,13 +51,16 @@ def _applied(result: Any, patch: list[Any]) -> Any | PatchProblem:
     for number, operation in enumerate(patch):
         try:
             copied += _copied_bytes(result, operation)
-            if copied > MOST_BYTES:
-                return PatchProblem(f"operation {number}: copies must not come to more than {MOST_BYTES} bytes in all")
+            if copied > LARGEST_OBJECT_BYTES:
+                return PatchProblem(
+                    f"operation {number}: copies must not come to more than {LARGEST_OBJECT_BYTES} bytes in all"
+                )
             result = _apply(result, operation)
         except _Refused as refused:
             return PatchProblem(f"operation {number}: {refused}")
     size = len(msgspec.json.encode(result))
-    return result if size <= MOST_BYTES else PatchProblem(f"the result has {size} bytes, and may have {MOST_BYTES}")
+    too_large = PatchProblem(f"the result has {size} bytes, and may have {LARGEST_OBJECT_BYTES}")
+    return result if size <= LARGEST_OBJECT_BYTES else too_large
 
 
 def _copied_bytes(document: Any, operation: Any) -> int:

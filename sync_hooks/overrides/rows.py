@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from sync_hooks.api.trainer import JsonObject
 from sync_hooks.overrides.table import MNNVL, NIC, Claim, Count, Row, rows_of
 
-GPU = "nvidia.com/gpu"
 OWN_FABRIC = "spec.nicResourceName"  # where no row of the table has a fabric
 FORWARD = "-x"  # mpirun's option that gives a variable to the ranks
 

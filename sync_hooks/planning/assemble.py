@@ -6,16 +6,17 @@ from typing import Any
 
 import msgspec
 
-from sync_hooks.api.names import shorten
+from sync_hooks.api.limits import LARGEST_OBJECT_BYTES
+from sync_hooks.api.names import GPU, shorten
 from sync_hooks.api.quantity import whole_units
 from sync_hooks.api.trainer import CONFIG_MAP, WORKER, JsonObject, kind_of, name_of, pod_of
 from sync_hooks.cluster.nodes import LABEL_GPU_PRESENT, LABEL_GPU_PRODUCT, LABEL_HOSTNAME, hostname
 from sync_hooks.cluster.platform import products_of
-from sync_hooks.cluster.resources import GPU, offered
+from sync_hooks.cluster.resources import offered
 from sync_hooks.planning import reasons
 from sync_hooks.planning.counts import named_gpus
 from sync_hooks.planning.plan import Plan, Unplannable
-from sync_hooks.planning.room import LARGEST_OBJECT_BYTES, largest_job, stored_bytes, too_many
+from sync_hooks.planning.room import largest_job, stored_bytes, too_many
 from sync_hooks.planning.state import State, give_up
 
 

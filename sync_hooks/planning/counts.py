@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from sync_hooks.api.names import GPU
 from sync_hooks.api.observed import Node
 from sync_hooks.api.quantity import whole_units
 from sync_hooks.api.trainer import JsonObject
@@ -13,7 +14,7 @@ from sync_hooks.cluster import reasons as node_reasons
 from sync_hooks.cluster.defaults import node_shape
 from sync_hooks.cluster.nodes import Selection, exclude
 from sync_hooks.cluster.platform import ONPREM, UNKNOWN
-from sync_hooks.cluster.resources import GPU, commonest_gpus, detect_nic_resource, offered, own
+from sync_hooks.cluster.resources import commonest_gpus, detect_nic_resource, offered, own
 from sync_hooks.overrides.rows import Resolved, effects_of, fabric_needs
 from sync_hooks.planning import reasons
 from sync_hooks.planning.plan import Unplannable

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sync_hooks.api.names import GPU
 from sync_hooks.api.observed import Node
 from sync_hooks.api.target import Target
 from sync_hooks.cluster import reasons as node_reasons
 from sync_hooks.cluster.nodes import LABEL_GPU_PRESENT, ambiguous_hostnames, exclude, overlooked, select
 from sync_hooks.cluster.platform import UNKNOWN, architecture_of, chosen_architecture, platform_of, platforms
-from sync_hooks.cluster.resources import GPU, commonest_gpus
+from sync_hooks.cluster.resources import commonest_gpus
 from sync_hooks.overrides.expression import ExpressionProblem
 from sync_hooks.overrides.rows import rack_key, topology_key
 from sync_hooks.overrides.when import Detected, matches

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from sync_hooks.api.limits import DEFAULT_QUEUE, MOST_LABELS
 from sync_hooks.api.trainer import JsonObject
 from sync_hooks.api.workloadrun import WorkloadRunSpec
 from sync_hooks.runtimes.workload import Gang
 
-DEFAULT_QUEUE = "default-queue"
 DEFAULT_QUEUE_LABEL_KEY = "kai.scheduler/queue"
-MOST_LABELS = 32  # of workloadMetadata, the queue's included
 
 
 def gang_of(spec: WorkloadRunSpec) -> Gang | None:

@@ -9,12 +9,10 @@ import base64
 
 import msgspec
 
+from sync_hooks.api.limits import LARGEST_OBJECT_BYTES
 from sync_hooks.api.names import ANNOTATION_GROUP_NODES
 from sync_hooks.planning.job import render_job
 from sync_hooks.planning.plan import Plan, RunIdentity, encode
-
-LARGEST_OBJECT_BYTES = 240_000
-"""Metacontroller stores each child a second time in an annotation, and annotations end at 262,144 bytes."""
 
 MOST_SYNC_BYTES = 128_000_000
 """Of all Jobs and results of a Workflow; the hooks take only so much, see `webhook.limits`."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from sync_hooks.api.names import GPU
 from sync_hooks.api.target import Target
 from sync_hooks.api.trainer import JsonObject
 from sync_hooks.api.workloadrun import WorkloadRunSpec
 
 EVERYTHING: JsonObject = {"operator": "Exists"}
 ACCELERATOR: tuple[JsonObject, ...] = (
-    {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"},
+    {"key": GPU, "operator": "Exists", "effect": "NoSchedule"},
     {"key": "kubernetes.io/arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"},
 )
 """Taints that keep other work off GPU nodes; a workload that needs GPUs belongs there."""

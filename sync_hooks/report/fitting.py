@@ -10,8 +10,8 @@ import gzip
 from collections.abc import Callable
 
 from sync_hooks.api.errors import cut
+from sync_hooks.api.limits import LARGEST_OBJECT_BYTES
 from sync_hooks.api.packed import MOST_UNPACKED_BYTES
-from sync_hooks.planning.room import LARGEST_OBJECT_BYTES
 
 BRIEF = 30  # characters: what kind of failure it was
 TEXT_LIMITS = (10_000, 100, BRIEF, 0)  # characters of one text

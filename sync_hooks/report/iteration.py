@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from sync_hooks.api.errors import cut
+from sync_hooks.api.limits import LARGEST_OBJECT_BYTES
 from sync_hooks.api.memo import Memo, size_of
 from sync_hooks.api.observed import Facts
 from sync_hooks.api.packed import unpack_as
 from sync_hooks.api.request import ConfigMapChild, FailedNodeFacts
-from sync_hooks.planning.room import LARGEST_OBJECT_BYTES
 from sync_hooks.report.fitting import BRIEF, fitting, shortened
 
 RESULT_KEY = "result.json.gz"

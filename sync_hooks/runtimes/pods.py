@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from sync_hooks.api.names import GPU
 from sync_hooks.api.trainer import ANCESTOR_TRAINER, LABEL_ANCESTOR, JsonObject
 from sync_hooks.runtimes.workload import Gang, Workload
-
-GPU = "nvidia.com/gpu"
 
 SHARED_MEMORY: JsonObject = {"name": "dshm", "emptyDir": {"medium": "Memory"}}
 SHARED_MEMORY_MOUNT: JsonObject = {"name": "dshm", "mountPath": "/dev/shm"}  # noqa: S108 - NCCL's, not a temporary file

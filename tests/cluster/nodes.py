@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cli.simulator.entry import Object
-from cli.simulator.inventory import GPU, make
+from cli.simulator.inventory import make
+from sync_hooks.api.names import GPU
 
 
 def gpu_nodes(shorthand: str, gpus: int | None, labels: Mapping[str, str]) -> list[Object]:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cli.simulator.entry import Object
-from cli.simulator.inventory import GPU, make
+from cli.simulator.inventory import make
+from sync_hooks.api.names import GPU
 from tests.cluster import build, controlplane
 from tests.cluster.components import Run, Settings
 from tests.cluster.processes import start, stop, wait_until

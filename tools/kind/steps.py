@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from cli.simulator.inventory import GPU, make
+from cli.simulator.inventory import make
+from sync_hooks.api.names import GPU
 from tests.cluster.versions import version_of
 
 ROOT = Path(__file__).parents[2]

@@ -8,11 +8,11 @@ from sync_hooks.admission.causes import duplicate, forbidden, invalid
 from sync_hooks.admission.validation.grammar import check, dns_subdomain, image, label_key
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
+from sync_hooks.api.names import GPU
 from sync_hooks.api.quantity import parse_quantity
 from sync_hooks.api.trainer import TRAINING_RUNTIME
 
 LEAST_BYTES = 2**20  # nothing runs in less memory, and no storage is smaller
-GPU = "nvidia.com/gpu"
 NO_GPU = "must be at least 1: each rank needs a GPU; where the platform's are claimed as devices, leave it out"
 
 

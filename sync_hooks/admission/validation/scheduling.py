@@ -8,11 +8,9 @@ from sync_hooks.admission.causes import forbidden, invalid, too_many
 from sync_hooks.admission.validation.grammar import label_key, no_padding
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
-from sync_hooks.api.limits import MOST_LABELS, QUEUE_LABEL_KEY
+from sync_hooks.api.limits import DEFAULT_QUEUE, MOST_LABELS, QUEUE_LABEL_KEY
 from sync_hooks.api.model import GROUP
 from sync_hooks.api.names import LABEL_MANAGED_BY
-
-DEFAULT_QUEUE = "default-queue"
 
 
 def gang_errors(spec: Value) -> Iterator[FieldError]:

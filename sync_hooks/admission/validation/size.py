@@ -10,8 +10,8 @@ import msgspec
 from sync_hooks.admission.causes import invalid, too_long, too_many
 from sync_hooks.admission.value import DEEPEST, Value
 from sync_hooks.api.errors import FieldError
+from sync_hooks.api.limits import LARGEST_OBJECT_BYTES
 
-MOST_BYTES = 240_000  # Metacontroller keeps each child a second time in an annotation, and annotations end at 262,144
 MOST_VALUES = 10_000  # of a spec; what is wrong with each of them is found out before the first of it is told
 LEAST_VALUE_BYTES = 2  # of JSON: a digit and a comma
 TOO_LARGE = ("FieldValueTooLong", "FieldValueTooMany")
@@ -30,8 +30,8 @@ def size_errors(spec: Value, content: bytes | None) -> Iterator[FieldError]:
     """Check that a child object can carry the spec, ``content`` as JSON, and find text that holds a NUL."""
     if content is None:
         yield invalid(spec, "cannot be written as JSON")
-    elif len(content) > MOST_BYTES:
-        yield too_long(spec, MOST_BYTES, UNIT)
+    elif len(content) > LARGEST_OBJECT_BYTES:
+        yield too_long(spec, LARGEST_OBJECT_BYTES, UNIT)
     elif len(content) > LEAST_VALUE_BYTES * MOST_VALUES and (count := _count(spec.json)) > MOST_VALUES:
         yield too_many(spec, count, MOST_VALUES)
     elif b"\\u0000" in content:

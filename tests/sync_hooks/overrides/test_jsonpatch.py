@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sync_hooks.overrides.jsonpatch import MOST_BYTES, PatchProblem, apply_json_patch
+from sync_hooks.api.limits import LARGEST_OBJECT_BYTES
+from sync_hooks.overrides.jsonpatch import PatchProblem, apply_json_patch
 
 DOCUMENT = {"a": 1, "list": [1, 2, 3], "map": {"x/y": 1, "m~n": 2, "": 3}, "true": True}
 DOUBLING = [
@@ -63,7 +64,7 @@ def test_operations_are_applied_in_order(operations, expected):
         ([{"op": "move", "from": "/map", "path": "/map/inner"}], "into itself"),
         ([{"op": "copy", "from": "/map", "path": "/map/inner"}], "into itself"),
         ([{"op": "copy", "from": "", "path": "/inner"}], "into itself"),
-        ([{"op": "add", "path": "/b", "value": "x" * MOST_BYTES}], "the result has"),
+        ([{"op": "add", "path": "/b", "value": "x" * LARGEST_OBJECT_BYTES}], "the result has"),
         (json.dumps([{"op": "add", "path": "/b", "value": "\ud800"}]), "cannot be written as JSON"),
         (DOUBLING * 40, "copies must not come to more than"),
         (NESTING * 2000, "nests values too deeply"),
@@ -124,11 +125,11 @@ GROWING = st.fixed_dictionaries(
 def test_no_sequence_of_operations_makes_a_document_above_the_bound(operations, times):
     document = {"a": {"a": ["x" * 1000]}, "b": [{}]}
     result = apply_json_patch(document, operations * times)
-    assert isinstance(result, PatchProblem) or len(json.dumps(result)) <= 2 * MOST_BYTES  # with blanks
+    assert isinstance(result, PatchProblem) or len(json.dumps(result)) <= 2 * LARGEST_OBJECT_BYTES  # with blanks
 
 
 @pytest.mark.parametrize("times", range(1, 60, 7))
 def test_copies_that_double_are_ended_before_they_are_large(times):
     result = apply_json_patch(DOCUMENT, DOUBLING * times)
-    assert isinstance(result, PatchProblem) or len(json.dumps(result, separators=(",", ":"))) <= MOST_BYTES
+    assert isinstance(result, PatchProblem) or len(json.dumps(result, separators=(",", ":"))) <= LARGEST_OBJECT_BYTES
     assert isinstance(result, PatchProblem) == (times > 10)
