@@ -94,6 +94,19 @@ def is_cut_short(play: Play, ahead: float) -> bool:
     return ahead > 0 and any((rule.after or 0.0) + ahead + LATE_SECONDS >= limit for rule in play.rules)
 
 
+def gave_up_measuring(performance: Performance) -> bool:
+    """Tell whether a measurement came to its end too late: after errors in a row Metacontroller backs off for minutes.
+
+    That the run is then Incomplete and says so is checked here, because nothing else is.
+    """
+    reasons = performance.status().get("verdictReasons", ())
+    late = any("not measured within" in reason for reason in reasons)
+    if late:
+        assert performance.play.bandwidth or performance.play.goodput
+        assert performance.status()["verdict"] != "Passed"
+    return late
+
+
 def _printed_after_saving(rule: Rule) -> float:
     """Return the part of its time that a workload still runs after its checkpoint."""
     lines = rule.log or ("",)
