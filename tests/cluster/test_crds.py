@@ -60,7 +60,7 @@ def test_the_api_server_has_nothing_against_them(kubectl: Kubectl) -> None:
 
 
 def test_the_schema_refuses_what_the_table_says_it_does_and_nothing_good(kubectl: Kubectl) -> None:
-    table = [case for case in cases() if len(json.dumps(case.bad)) < 100_000]
+    table = [case for case in cases() if len(json.dumps(case.bad)) < 100_000 and not case.offline]
     with ThreadPoolExecutor(CALLS_AT_ONCE) as pool:
         good = list(pool.map(lambda case: refusal(kubectl, dict(case.good)), table))
         bad = list(pool.map(lambda case: refusal(kubectl, dict(case.bad)), table))

@@ -36,7 +36,8 @@ def refusal(cluster: Cluster, obj: dict[str, Any]) -> str:
 
 
 def test_kubectl_prints_the_causes_of_every_rule(cluster: Cluster) -> None:
-    table = [case for case in cases() if "metadata.name" not in case.errors or case.bad["metadata"].get("name")]
+    named = [case for case in cases() if "metadata.name" not in case.errors or case.bad["metadata"].get("name")]
+    table = [case for case in named if not case.offline]
     with ThreadPoolExecutor(CALLS_AT_ONCE) as pool:
         good = list(pool.map(lambda case: refusal(cluster, dict(case.good)), table))
         bad = list(pool.map(lambda case: refusal(cluster, dict(case.bad)), table))

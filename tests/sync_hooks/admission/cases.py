@@ -41,6 +41,7 @@ class Case:
     bad: Mapping[str, Any]
     errors: Mapping[str, str]
     schema: bool
+    offline: bool
 
     def __str__(self) -> str:
         return self.rule.replace(" ", "-")
@@ -81,6 +82,7 @@ def cases() -> list[Case]:
             bad=manifest(kind, row["bad"]),
             errors=row["errors"],
             schema=row.get("schema", False),
+            offline=row.get("offline", False),
         )
         for kind, rows in table.items()
         for row in rows
