@@ -67,7 +67,7 @@ def test_its_definitions_judge_as_on_the_version_of_all_other_tests(release: Rel
     release.cluster.kubectl("apply", "--server-side", "--force-conflicts", f"--filename={CHART}/templates/crds")
     release.cluster.kubectl.wait_for_definitions()
     api = release.api
-    table = [case for case in cases() if len(str(case.bad)) < LARGEST_BODY]
+    table = [case for case in cases() if len(str(case.bad)) < LARGEST_BODY and not case.offline]
     assert {case.rule: text for case in table if (text := refusal(api, case.good))} == {}
     assert {case.rule for case in table if refusal(api, case.bad)} == {case.rule for case in table if case.schema}
 
