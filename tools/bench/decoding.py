@@ -6,12 +6,12 @@ the same fields. The request is as large as a real one: children carry managed f
 
 from __future__ import annotations
 
-import importlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
+import orjson
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
@@ -76,8 +76,15 @@ class _Request(_Model):
     finalizing: bool = False
 
 
+REFERENCES: Mapping[str, Decoder] = {
+    "json": json.loads,
+    "pydantic": _Request.model_validate_json,
+    "orjson": orjson.loads,
+}
+
+
 def rows() -> list[Row]:
-    """Measure every size against every decoder that is installed, and the largest against copying its bytes."""
+    """Measure every size against every decoder, and the largest against copying its bytes."""
     bodies = {count: request_of(count) for count in SIZES}
     found = [row for count, body in bodies.items() for row in _size_rows(count, body)]
     return [*found, _distance(bodies[SIZES[-1]])]
@@ -86,7 +93,7 @@ def rows() -> list[Row]:
 def _size_rows(count: int, body: bytes) -> list[Row]:
     times = max(1, REPEATED_JOBS // count) if count > 1 else 500
     parties = {"product": cpu_of(lambda: decode(body), times)}
-    for name, decoder in decoders().items():
+    for name, decoder in REFERENCES.items():
         parties[name] = cpu_of(lambda decoder=decoder: decoder(body), times)  # type: ignore[misc]
     measured = alternate(parties)
     what = f"{count} Job{'s' if count > 1 else ''}, {len(body) / 1e3:.0f} kB, against "
@@ -104,16 +111,6 @@ def _size_rows(count: int, body: bytes) -> list[Row]:
         for name in parties
         if name != "product"
     ]
-
-
-def decoders() -> dict[str, Decoder]:
-    """Return the references by name; orjson where it is installed, for the product does not need it."""
-    found: dict[str, Decoder] = {"json": json.loads, "pydantic": _Request.model_validate_json}
-    try:
-        found["orjson"] = importlib.import_module("orjson").loads
-    except ImportError:
-        found["msgspec untyped"] = msgspec.json.decode
-    return found
 
 
 def _distance(body: bytes) -> Row:
