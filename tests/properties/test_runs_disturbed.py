@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from cli.simulator.entry import Change, Object
 from cli.simulator.faults import Faults
 from cli.simulator.scenario import Rule
-from tests.properties.drawing import breaks, clocks, moments, plays, propagations, restarting, transient
+from sync_hooks.api.duration import parse_duration
+from tests.properties.drawing import NODES, breaks, clocks, moments, plays, propagations, restarting, transient
 from tests.properties.drops import check_drops, is_true
 from tests.properties.fates import check_fates, gave_up_measuring, is_certain, is_cut_short
 from tests.properties.laws import Laws, check_end, check_gone, check_traffic, verdict
 from tests.properties.plays import HORIZON, RUN, Action, Performance, Play
 
 SHARE = 10 if os.environ.get("CI") else 1
-LONG = 2 * HORIZON
 
 
 @settings(max_examples=20 * SHARE)
@@ -30,7 +30,7 @@ def test_faults_that_pass_change_no_verdict(
 ) -> None:
     laws = Laws()
     harder = replace(play, faults=faults, actions=tuple(outages), clock_steps=steps)
-    disturbed = Performance(harder, laws.watch, check_drops).run(LONG)
+    disturbed = Performance(harder, laws.watch, check_drops).run(longest(harder))
     check_end(disturbed, laws)
     check_fates(disturbed, laws)
     ahead = sum(max(off, 0.0) for _, off in steps)
@@ -38,10 +38,21 @@ def test_faults_that_pass_change_no_verdict(
         assert verdict(disturbed) == undisturbed(play)
 
 
+def longest(play: Play) -> float:
+    """Return by which virtual second it has ended even if its Jobs hang one after the other.
+
+    A clock that is behind the nodes' sees every time limit later by as much.
+    """
+    steps = sorted(play.clock_steps)
+    behind = max(-sum(off for _, off in steps[:count]) for count in range(len(steps) + 1))
+    jobs = len(NODES) * play.iterations * (1 + play.retries) * (1 + (play.restarts or 0))
+    return HORIZON + jobs * (behind + (parse_duration(play.timeout) or 0.0))
+
+
 @lru_cache(maxsize=512)
 def undisturbed(play: Play) -> Object:
     laws = Laws()
-    performance = Performance(play, laws.watch, check_drops).run(LONG)
+    performance = Performance(play, laws.watch, check_drops).run(longest(play))
     check_end(performance, laws)
     check_traffic(performance, laws)
     check_fates(performance, laws)
@@ -51,6 +62,21 @@ def undisturbed(play: Play) -> Object:
 # A run of two groups in two iterations, each an object of every kind that Metacontroller watches for us.
 SMALL = Play(inventory="aws/h100x2", size=1, iterations=2)
 HUNDREDTHS = range(0, 100, 1 if os.environ.get("CI") else 3)
+
+
+def test_a_clock_that_is_behind_delays_every_time_limit_and_the_run_still_ends() -> None:
+    play = Play(
+        inventory="aws/h100x5",
+        size=1,
+        iterations=2,
+        concurrent=1,
+        rules=(Rule(outcome="Hang"),),
+        clock_steps=((0.0, -1800.0),),
+    )
+    laws = Laws()
+    performance = Performance(play, laws.watch, check_drops).run(longest(play))
+    check_end(performance, laws)
+    assert verdict(performance)["verdict"] == "Failed"
 
 
 @cache
