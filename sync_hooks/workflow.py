@@ -63,7 +63,8 @@ def _follow(request: Request, status: WorkflowStatus, plan: Plan, observed: Obse
     states = with_lost(states, lost.groups)
     status = show_progress(request, remember(status, states), plan, iteration, states, now)
     if status.progress is not None and is_over(status.progress):
-        return close_iteration(request, status, plan, iteration, states, observed, now)
+        closed = close_iteration(request, status, plan, iteration, states, observed, now)
+        return _follow(request, closed, plan, observed, now) if isinstance(closed, WorkflowStatus) else closed
     return launch(request, status, plan, iteration, states, lost, observed, now)
 
 

@@ -34,7 +34,7 @@ from sync_hooks.api.workflow import WorkflowStatus
 from sync_hooks.api.workloadrun import WorkflowReference, WorkloadRunSpec, WorkloadRunStatus
 from sync_hooks.execution.answers import UNREADABLE_RESYNC_SECONDS, first, keep, stubs, transitions
 from sync_hooks.execution.ownership import standing, what_goes
-from sync_hooks.execution.unseen import GivenUp, look_for
+from sync_hooks.execution.unseen import GivenUp, look_again, look_for
 from sync_hooks.execution.waiting import CHILD_GIVE_UP_SECONDS, next_look, unread, wait, wait_within
 from sync_hooks.execution.workflow_answer import nothing_known
 from sync_hooks.report.verdict import MOST_REASONS, judge
@@ -148,7 +148,7 @@ def _create(
         return waiting
     if isinstance(waiting, GivenUp):
         return _fail(request, status, waiting.reason, waiting.message, now)
-    return _answer(request, status, _in_progress(status, waiting, now), (workflow,), next_look(waiting, now))
+    return _answer(request, status, _in_progress(status, waiting, now), (workflow,), look_again(waiting, now))
 
 
 def _await(request: Request, status: WorkloadRunStatus, workflow: LiveObject, now: datetime) -> Result:

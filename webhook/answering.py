@@ -56,6 +56,8 @@ class HookResponse:
     retry_after: int | None = None
     parent: LiveObject | None = None
     events: tuple[Event, ...] = ()
+    pressing: bool | None = None
+    """Whether the parent's next request is a step that nothing should hold up; None where the answer says nothing."""
     fault: str = ""
     """A fault of our own that the answer tells of, with its traceback."""
 
@@ -81,7 +83,9 @@ def answer(controller: str, hook: str, body: bytes, read: Reader, now: datetime)
     if isinstance(result, Busy):
         return HookResponse(429, _text(result.reason), result.retry_after)
     body = _encode(request, result, hook)
-    return HookResponse(200, body, parent=request.parent, events=result.events, fault=result.fault)
+    return HookResponse(
+        200, body, parent=request.parent, events=result.events, pressing=result.pressing, fault=result.fault
+    )
 
 
 def _with_status(request: Request) -> Request:
@@ -108,7 +112,7 @@ def _ask(function: Hook, request: Request, read: Reader, now: datetime) -> Resul
     result = _follow(function, about, {own: live}, read, now)
     if is_current(request.parent, live) or isinstance(result, Busy) or _is_harmless(about, result):
         return result
-    return keep(about, STALE_RESYNC_SECONDS)  # the next request is newer
+    return replace(keep(about, STALE_RESYNC_SECONDS), pressing=None)  # the next request is newer
 
 
 def _follow(function: Hook, request: Request, observed: dict[Read, Any], read: Reader, now: datetime) -> Result | Busy:

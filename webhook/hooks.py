@@ -73,6 +73,8 @@ def _answer(controller: str, hook: str, observer: Observer, pace: Pace, logs: Bu
     except HTTPException as error:
         note_answer(controller, error.code or 500)
         raise
+    if answered.parent is not None and answered.pressing is not None:
+        pace.note(answered.parent.metadata.uid, pressing=answered.pressing)
     note_answer(controller, answered.status, perf_counter() - began)
     return answered
 

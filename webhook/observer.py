@@ -7,6 +7,7 @@ irreversible is read past them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import inf
 from time import monotonic
 from typing import Any, Generic, TypeVar
@@ -28,6 +29,7 @@ from sync_hooks.api.sync import (
 )
 from sync_hooks.measurements.page import received
 from webhook.apiserver import RESOURCES, ApiError, ApiServer, Path
+from webhook.pods import Pods
 from webhook.snapshots import OverTime, Snapshots
 
 PAGE = 500  # objects a list request
@@ -35,11 +37,9 @@ CALL_SECONDS = (
     30  # of a hook call; the last request may take 25 more, and the chart has Metacontroller wait for 55 or longer
 )
 OVER_TIME = Unreadable(f"the API server took over {CALL_SECONDS} s in all")
-POD_SNAPSHOT_SECONDS = 10
 LOG_PROFILE_SECONDS = 30
 LOG_SECONDS = 15  # a log endpoint that takes longer is unreadable for this sync
 NOT_FOUND = 404
-JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
 CRE = "cre.nvidia.com/v1alpha1"
 
 Item = TypeVar("Item")
@@ -95,7 +95,7 @@ class Observer:
         """Start with empty snapshots."""
         self._api = api
         self._nodes: Snapshots[tuple[Node, ...]] = Snapshots()
-        self._pods: Snapshots[dict[str, list[Pod]]] = Snapshots()
+        self._pods = Pods()
         self._profiles: Snapshots[LiveObject | None] = Snapshots()
 
     def read(self, read: Read, until: float = inf) -> Any:
@@ -121,7 +121,7 @@ class Observer:
             case ListNodes(max_age):
                 return self._nodes.get("", max_age, lambda: _tried(lambda: self._list_nodes(until)), until)
             case ListPods():
-                return self._jobset_pods(read, until)
+                return self._pods.read(read, partial(self._list_pods, until=until), _tried, until)
             case ReadLog():
                 return self._log(read)
             case ListKinds(api_version):
@@ -149,21 +149,8 @@ class Observer:
     def _list_nodes(self, until: float) -> tuple[Node, ...]:
         return tuple(sorted(self._list(Path("v1", "nodes"), _NODES, {}, until), key=lambda node: node.name))
 
-    def _jobset_pods(self, read: ListPods, until: float) -> tuple[Pod, ...] | Unreadable:
-        path = Path("v1", "pods", read.namespace)
-        if read.fresh:
-            selector: dict[str, str | int] = {"labelSelector": f"{JOBSET_NAME}={read.jobset}"}
-            return tuple(sorted(self._list(path, _PODS, selector, until), key=lambda pod: pod.name))
-        snapshot = self._pods.get(
-            read.namespace, POD_SNAPSHOT_SECONDS, lambda: _tried(lambda: self._by_jobset(path, until)), until
-        )
-        return snapshot if isinstance(snapshot, Unreadable) else tuple(snapshot.get(read.jobset, ()))
-
-    def _by_jobset(self, path: Path, until: float) -> dict[str, list[Pod]]:
-        found: dict[str, list[Pod]] = {}
-        for pod in sorted(self._list(path, _PODS, {"labelSelector": JOBSET_NAME}, until), key=lambda pod: pod.name):
-            found.setdefault(pod.labels.get(JOBSET_NAME, ""), []).append(pod)
-        return found
+    def _list_pods(self, namespace: str, selector: str, until: float) -> list[Pod]:
+        return self._list(Path("v1", "pods", namespace), _PODS, {"labelSelector": selector}, until)
 
     def _list(
         self, path: Path, decoder: msgspec.json.Decoder[Page[Item]], query: dict[str, str | int], until: float

@@ -145,6 +145,8 @@ class Result:
     resync_after: float = 0
     finalized: bool = False
     events: tuple[Event, ...] = field(default=())
+    pressing: bool | None = False
+    """Whether nothing else goes on meanwhile, so that the next request is not to be held back; None leaves it open."""
     fault: str = ""
     """A fault of our own that ended the parent, with its traceback: for the log."""
 

@@ -9,8 +9,7 @@ from typing import Any
 from sync_hooks.api.request import Request
 from sync_hooks.api.sync import Answer, Observed, Reads
 from sync_hooks.api.workflow import WorkflowStatus
-from sync_hooks.execution.unseen import GivenUp, look_for
-from sync_hooks.execution.waiting import next_look
+from sync_hooks.execution.unseen import GivenUp, look_again, look_for
 from sync_hooks.execution.workflow_answer import Step, answer, fail, under_way
 
 MOST_NEW_CHILDREN = 100  # an answer is one blind spot: while its children are made, nothing else is seen
@@ -26,5 +25,6 @@ def create(
         return waiting
     if isinstance(waiting, GivenUp):
         return fail(request, status, waiting.reason, waiting.message, now)
-    resync = NEXT_BATCH_SECONDS if len(objects) >= MOST_NEW_CHILDREN else next_look(waiting, now)
-    return answer(request, Step(under_way(status, waiting, now), tuple(objects), resync))
+    return answer(
+        request, Step(under_way(status, waiting, now), tuple(objects), look_again(waiting, now), pressing=True)
+    )

@@ -15,7 +15,7 @@ from sync_hooks.api.sync import Answer, GetObject, Observed, Reads, Unreadable
 from sync_hooks.api.workflow import IterationSummary, WorkflowStatus
 from sync_hooks.execution.children import node_config_maps, result_config_map
 from sync_hooks.execution.conclusion import conclude, coverage_of, left_out, remarks_of, unmeasured_of
-from sync_hooks.execution.creation import NEXT_BATCH_SECONDS, create
+from sync_hooks.execution.creation import create
 from sync_hooks.execution.finished import finished_results
 from sync_hooks.execution.groups import GroupState
 from sync_hooks.execution.ownership import standing
@@ -37,8 +37,8 @@ def close_iteration(
     states: Sequence[GroupState],
     observed: Observed,
     now: datetime,
-) -> Answer:
-    """Write the iteration's result once; when it is observed, note it, and the next iteration begins."""
+) -> Answer | WorkflowStatus:
+    """Write the iteration's result once; when it is observed, return the status that notes it: the next one begins."""
     name = iteration_name(request.parent.metadata.name, iteration)
     seen = request.of(CONFIG_MAP, ConfigMapChild).get(name)
     if seen is None:
@@ -55,7 +55,7 @@ def close_iteration(
         "retries": None,
         "waiting": None,
     }
-    return answer(request, Step(status.model_copy(update=update), resync_after=NEXT_BATCH_SECONDS))
+    return status.model_copy(update=update)
 
 
 def _fits(result: IterationResult, states: Sequence[GroupState]) -> bool:

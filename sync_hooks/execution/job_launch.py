@@ -26,7 +26,7 @@ from sync_hooks.execution.job_answer import answer, ending, enter, fail, keep_tr
 from sync_hooks.execution.job_dependencies import blocking, missing_dependencies
 from sync_hooks.execution.ownership import standing
 from sync_hooks.execution.phase import PENDING, is_live
-from sync_hooks.execution.unseen import GivenUp, look_for
+from sync_hooks.execution.unseen import GivenUp, look_again, look_for
 from sync_hooks.execution.waiting import CHILD_GIVE_UP_SECONDS, next_look, wait, wait_within
 from sync_hooks.planning.trainjob import render_train_job
 
@@ -99,7 +99,7 @@ def _create(
         return fail(request, status, CREATION_ERROR, waiting.message, now)
     new = status.model_copy(update={"waiting": waiting, "workload_phase": PENDING, "attempt": attempt})
     entered = enter(new, IN_PROGRESS, "WorkloadPending", waiting.message, now)
-    return answer(request, entered, wanted, resync_after=next_look(waiting, now))
+    return answer(request, entered, wanted, resync_after=look_again(waiting, now))
 
 
 def _train_job(request: Request, attempt: int) -> JsonObject:

@@ -47,7 +47,7 @@ from sync_hooks.execution.waiting import (
 )
 from sync_hooks.report.nodes import NODE_UNFIT
 
-POLL_SECONDS = 15  # at first: pods tell no hook that they start, only their TrainJob does, later
+POLL_SECONDS = 15  # at first, once the details are news: pods tell no hook of them
 QUEUED_POLL_SECONDS = 300  # the TrainJob itself tells when it is let go; thousands may be queued
 UNSCHEDULABLE_GRACE_SECONDS = 300  # schedulers need a while; before that it is no news
 UNFIT_GIVE_UP_SECONDS = 300  # a device plugin that starts anew offers nothing for a while
@@ -89,8 +89,15 @@ def _pending(
     new = status.model_copy(update={"workload_phase": PENDING, "waiting": shown})
     entered = enter(new, IN_PROGRESS, "WorkloadPending", message, now)
     wanted = [*missing_dependencies(request, spec), *(measurements(request, spec, entered) if begun else ())]
-    again = QUEUED_POLL_SECONDS if workload.reason == SUSPENDED else next_look(waiting, now, POLL_SECONDS)
-    return answer(request, entered, wanted, resync_after=again)
+    return answer(request, entered, wanted, resync_after=_next_poll(waiting, now))
+
+
+def _next_poll(waiting: Waiting, now: datetime) -> float:
+    """Seconds until the next look: that pods have started their TrainJob tells, why they do not is asked."""
+    if waiting.reason == SUSPENDED:
+        return QUEUED_POLL_SECONDS
+    grace = EARLY[STARTING][0] if waiting.reason in (STARTING, LAUNCHER_STARTING) else 0
+    return max(next_look(waiting, now, POLL_SECONDS), grace + 1 - waited(waiting, now))
 
 
 def is_late(status: JobStatus, now: datetime) -> bool:

@@ -44,7 +44,7 @@ from sync_hooks.execution.phase import (
     under_way,
 )
 from sync_hooks.execution.unmade import is_final, refusal, unmade_pods
-from sync_hooks.execution.waiting import NOT_READ, READ_FAILING, wait, wait_within
+from sync_hooks.execution.waiting import NOT_READ, READ_FAILING, next_look_for_told, wait, wait_within
 
 RUNNING_POLL_SECONDS = 60
 REPORT_GIVE_UP_SECONDS = 300  # from the end of the pods: controllers that start anew have told by then
@@ -62,7 +62,7 @@ def watch(
 ) -> Answer:
     """Follow a TrainJob that has neither ended nor is held back; ``pods`` are its own."""
     unmade = None if status.workload_start_time else unmade_pods(spec, pods)
-    workload = under_way(pods, unmade)
+    workload = under_way(pods, unmade, begun=status.workload_start_time is not None)
     judged = watch_nodes(spec, note_places(spec, status, pods, complete=unmade is None), pods, observed, now)
     if isinstance(judged, Reads):
         return judged
@@ -99,7 +99,7 @@ def _running(request: Request, spec: JobSpec, status: JobStatus, workload: Workl
     left = seconds_left(spec, started, now)
     in_time = seconds_left(spec, started, parse_rfc3339(workload.ended or "") or now) >= 0
     if workload.reason in (COMPLETION_PENDING, SIDECAR_RUNNING) and in_time:
-        return _await_report(request, spec, begun, workload, left, now)
+        return _await_report(request, begun, workload, left, now)
     runs = workload.reason == RUNS
     held = None if runs else wait(status.waiting, workload.reason, workload.message, now)
     new = begun.model_copy(update={"waiting": held})
@@ -118,10 +118,10 @@ def _running(request: Request, spec: JobSpec, status: JobStatus, workload: Workl
     return answer(request, entered, measurements(request, spec, entered), resync_after=resync)
 
 
-def _await_report(
-    request: Request, spec: JobSpec, status: JobStatus, workload: Workload, left: float, now: datetime
-) -> Result:
+def _await_report(request: Request, status: JobStatus, workload: Workload, left: float, now: datetime) -> Result:
     """Wait until the TrainJob tells what its pods did in time: its controllers may be late, and no node is to blame.
+
+    A measurement that is not there yet is made when it does: until then it would find what it finds then.
 
     Nor is one for a sidecar, which keeps its pods from ending, and its nodes from the next workload.
     """
@@ -132,7 +132,7 @@ def _await_report(
         return fail(request, over(status, now), SIDECAR_RUNNING if beside else NOT_REPORTED, workload.message, now)
     new = status.model_copy(update={"waiting": waiting or status.waiting})
     entered = enter(new, IN_PROGRESS, RUNS, workload.message, now)
-    return answer(request, entered, measurements(request, spec, entered), resync_after=POLL_SECONDS)
+    return answer(request, entered, resync_after=next_look_for_told(waiting, limit, now) if waiting else POLL_SECONDS)
 
 
 def ran_out(spec: JobSpec, status: JobStatus, pods: tuple[Pod, ...]) -> bool:

@@ -17,7 +17,7 @@ from sync_hooks.execution.creation import MOST_NEW_CHILDREN, NEXT_BATCH_SECONDS
 from sync_hooks.execution.groups import LAUNCHING_STOPPED, GroupState, to_launch, wants_job
 from sync_hooks.execution.lost import Lost
 from sync_hooks.execution.ranges import write_ranges
-from sync_hooks.execution.unseen import GivenUp, look_for
+from sync_hooks.execution.unseen import GivenUp, look_again, look_for
 from sync_hooks.execution.waiting import next_look
 from sync_hooks.execution.workflow_answer import Step, answer, under_way
 from sync_hooks.planning.plan import Plan
@@ -57,8 +57,9 @@ def launch(
         return _refuse(request, status, rest_of_them, f"{LAUNCHING_STOPPED}: {waiting.message}", now)
     rest = (job(plan, request.parent, runtime, group, iteration, retry) for group, retry in chosen[1:])
     jobs = (first, *rest)
-    resync = NEXT_BATCH_SECONDS if len(jobs) >= MOST_NEW_CHILDREN else next_look(waiting, now)
-    return answer(request, Step(under_way(status, waiting, now), jobs, resync))
+    more = len(jobs) >= MOST_NEW_CHILDREN
+    resync = NEXT_BATCH_SECONDS if more else look_again(waiting, now)
+    return answer(request, Step(under_way(status, waiting, now), jobs, resync, pressing=more))
 
 
 def _refuse(request: Request, status: WorkflowStatus, groups: Collection[int], message: str, now: datetime) -> Answer:

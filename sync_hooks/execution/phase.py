@@ -92,11 +92,13 @@ def suspended(train_job: TrainJobChild) -> Workload:
     return Workload(PENDING, SUSPENDED, f"the TrainJob is suspended: {texts[0] if texts else 'queued'}")
 
 
-def under_way(pods: Sequence[Pod], unmade: Workload | None = None) -> Workload:
+def under_way(pods: Sequence[Pod], unmade: Workload | None = None, *, begun: bool = False) -> Workload:
     """Return the phase of a TrainJob that has neither ended nor is held back, from its own pods.
 
-    ``unmade`` says which pods are not there although the workload has not begun, None where none is missing.
+    ``unmade`` says which pods are not there although the workload has not ``begun``, None where none is missing.
     """
+    if not pods and begun:
+        return Workload(PENDING, STARTING, "its pods are gone: others are made, or the TrainJob will say why")
     if not pods:
         return Workload(PENDING, STARTING, "no pod exists yet: none was made, or quota or PodSecurity refuse them")
     if all(map(is_going, pods)):

@@ -25,8 +25,8 @@ from sync_hooks.execution.children import identity, plan_config_map
 from sync_hooks.execution.ownership import standing
 from sync_hooks.execution.plan_seen import MOST_EXCLUDED, plan_facts
 from sync_hooks.execution.preflight import look_ahead, surroundings
-from sync_hooks.execution.unseen import GivenUp, look_for
-from sync_hooks.execution.waiting import next_look, wait_within
+from sync_hooks.execution.unseen import GivenUp, look_again, look_for
+from sync_hooks.execution.waiting import wait_within
 from sync_hooks.execution.workflow_answer import Step, answer, fail, in_progress, keep_trying
 from sync_hooks.planning import reasons
 from sync_hooks.planning.build import build
@@ -116,7 +116,7 @@ def _store(request: Request, status: WorkflowStatus, plan: Plan, observed: Obser
         return fail(request, status, waiting.reason, waiting.message, now)
     text = f"{plan.targeted} nodes targeted, {len(plan.exclusions)} excluded, {len(plan.groups)} groups"
     known = status.model_copy(update={**plan_facts(plan), "waiting": waiting})
-    step = Step(in_progress(known, "GroupsPartitioned", text, now), (wanted,), next_look(waiting, now))
+    step = Step(in_progress(known, "GroupsPartitioned", text, now), (wanted,), look_again(waiting, now))
     return answer(request, step)
 
 
@@ -135,7 +135,7 @@ def _await_plan(
     if isinstance(waiting, GivenUp):
         return fail(request, status, waiting.reason, waiting.message, now)
     new = status.model_copy(update={"waiting": waiting})
-    return answer(request, Step(new, resync_after=next_look(waiting, now)))
+    return answer(request, Step(new, resync_after=look_again(waiting, now)))
 
 
 def _give_up(request: Request, status: WorkflowStatus, problem: Unplannable, now: datetime) -> Result:

@@ -21,6 +21,7 @@ from sync_hooks.execution.waiting import (
     CHILD_LIVE_READ_SECONDS,
     OVERDUE,
     is_overdue,
+    next_look,
     wait,
     wait_within,
     waited,
@@ -63,6 +64,12 @@ def look_for(
         return GivenUp(f"{kind}CreationError", text)
     waiting = waiting or wait(None, f"{reason}{OVERDUE}", text, now, object_)  # it is there, or nobody knows
     return waiting.model_copy(update={"message": text})
+
+
+def look_again(waiting: Waiting, now: datetime) -> float:
+    """Seconds until a child that was asked for is looked for: one that appears is told of by itself."""
+    early = 0.0 if is_overdue(waiting) else CHILD_LIVE_READ_SECONDS + 1 - waited(waiting, now)
+    return max(next_look(waiting, now), early)
 
 
 def _problem(kind: str, name: str, found: LiveObject | Unreadable | None, errors: tuple[Told, ...] | Unreadable) -> str:

@@ -27,6 +27,8 @@ class Step:
     status: WorkflowStatus
     new: tuple[dict[str, Any], ...] = ()
     resync_after: float = 0
+    pressing: bool = False
+    """Nothing else goes on meanwhile."""
 
 
 def answer(request: Request, step: Step) -> Result:
@@ -40,6 +42,7 @@ def answer(request: Request, step: Step) -> Result:
         children=(*kept, *step.new),
         resync_after=step.resync_after,
         events=transitions(old.conditions or (), step.status.conditions or ()),
+        pressing=step.pressing,
     )
 
 

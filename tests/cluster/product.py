@@ -9,7 +9,7 @@ import base64
 import secrets
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +29,8 @@ ADDRESS = "127.0.0.1"
 NAMESPACE = "cre-system"
 TOKEN_SECRET = "hooks-token"
 SERVERS = ("admission", "hooks")
+WRITTEN_BY_PEOPLE = ("workloadruns", "logprofiles")
+WRITTEN = ("workloadruns", "workflows", "jobs", "bandwidthmeasurements", "goodputmeasurements", "logprofiles")
 BYPASS = "tests.cre.nvidia.com/no-admission"  # label of namespaces whose objects no webhook sees
 
 
@@ -104,7 +106,7 @@ def _install(kubectl: Kubectl, authority: Authority, ports: dict[str, int], toke
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
     kubectl.apply([namespace, *profiles])
     replace(kubectl, namespace=NAMESPACE).apply([_token(token)])
-    kubectl.apply(_webhooks(authority, ports["admission"]))
+    kubectl.apply(webhooks(authority, ports["admission"]))
     kubectl.apply([_controller(item, authority, ports["hooks"]) for item in product_controllers() if _served(item)])
 
 
@@ -138,8 +140,8 @@ def _controller(controller: dict[str, Any], authority: Authority, port: int) -> 
     return {**controller, "spec": {**controller["spec"], "hooks": hooks}}
 
 
-def _webhooks(authority: Authority, port: int) -> list[dict[str, Any]]:
-    rule = {"apiGroups": ["cre.nvidia.com"], "apiVersions": ["v1alpha1"], "resources": ["*"], "scope": "*"}
+def webhooks(authority: Authority, port: int) -> list[dict[str, Any]]:
+    """Return the configurations that the chart has, for a server on loopback."""
     return [
         {
             "apiVersion": "admissionregistration.k8s.io/v1",
@@ -149,7 +151,7 @@ def _webhooks(authority: Authority, port: int) -> list[dict[str, Any]]:
                 {
                     "name": f"{path}.cre.nvidia.com",
                     "clientConfig": {"url": f"https://{ADDRESS}:{port}/{path}", "caBundle": authority.bundle},
-                    "rules": [{**rule, "operations": ["CREATE", "UPDATE"]}],
+                    "rules": [rule(resources)],
                     "namespaceSelector": {"matchExpressions": [{"key": BYPASS, "operator": "DoesNotExist"}]},
                     "failurePolicy": "Fail",
                     "sideEffects": "None",
@@ -158,8 +160,19 @@ def _webhooks(authority: Authority, port: int) -> list[dict[str, Any]]:
                 }
             ],
         }
-        for kind, path in (("Mutating", "mutate"), ("Validating", "validate"))
+        for kind, path, resources in (("Mutating", "mutate", WRITTEN_BY_PEOPLE), ("Validating", "validate", WRITTEN))
     ]
+
+
+def rule(resources: Sequence[str]) -> dict[str, Any]:
+    """Return the one rule of a webhook of the chart."""
+    return {
+        "apiGroups": ["cre.nvidia.com"],
+        "apiVersions": ["v1alpha1"],
+        "operations": ["CREATE", "UPDATE"],
+        "resources": list(resources),
+        "scope": "*",
+    }
 
 
 def _wait_for_admission(kubectl: Kubectl) -> None:

@@ -222,6 +222,17 @@ def test_a_workload_that_ran_to_its_end_in_time_has_not_timed_out(pods: tuple[An
     assert states(ended)["Succeeded"] == "True"
 
 
+def test_a_measurement_that_is_not_there_yet_is_made_when_the_end_is_told():
+    pods, wanted = (done("a", "2026-01-01T12:30:00Z"),), {"bandwidthMeasurement": {"logProfileRef": "nccl"}}
+    status = {"workloadStartTime": "2026-01-01T12:00:00Z", "workloadPhase": "Running"}
+    before = sync(parent(status, **wanted), [train_job()], {JOBSET: jobset(), PODS: pods}, seconds=1800)
+    assert {child["kind"] for child in before.children} == {"TrainJob"}
+    told = parent(before.status, **wanted)
+    after = sync(told, [train_job(condition("Complete"))], {JOBSET: jobset(), PODS: pods, FRESH: pods}, seconds=1810)
+    [made] = [child for child in after.children if child["kind"] == "BandwidthMeasurement"]
+    assert made["metadata"]["annotations"] == {"cre.nvidia.com/workload-ended": before.status["workloadRef"]["uid"]}
+
+
 def test_where_nobody_ever_says_that_it_ended_no_node_is_to_blame():
     pods = (done("a", "2026-01-01T12:59:00Z"),)
     answer = looked_at(pods, 3590, 3900, 3931, 3962)

@@ -134,6 +134,26 @@ def test_a_clock_that_runs_does_not_stop_for_pods_that_vanish():
     assert reason(looks((), 3601, status=dict(left.status)), "Failed") == "JobTimedOut"
 
 
+def test_pods_that_were_there_are_gone_and_not_unmade():
+    begun = looks((running("a", "n1"), running("b", "n2")), 0)
+    left = looks((), 60, status=dict(begun.status))
+    assert left.status["waiting"]["message"].startswith("its pods are gone")
+
+
+@pytest.mark.parametrize(
+    ("pods", "seconds", "again"),
+    [
+        pytest.param((), (0,), 31, id="nothing is told of it before"),
+        pytest.param((creating("a", "n1"), creating("b", "n2")), (0, 10), 21, id="nor of a pod that is pulled"),
+        pytest.param((creating("a", "n1", "ImagePullBackOff"), creating("b", "n2")), (0,), 15, id="held up"),
+        pytest.param((), (0, 40), 15, id="late"),
+        pytest.param((), (0, 400), 60, id="later"),
+    ],
+)
+def test_a_job_is_looked_at_again_when_there_may_be_news(pods: tuple[Pod, ...], seconds: tuple[int, ...], again: int):
+    assert looks(pods, *seconds).resync_after == again
+
+
 def test_a_node_whose_clock_is_behind_does_not_shorten_the_time():
     early = "2026-01-01T10:00:00Z"
     found = looks((running("a", "n1", early), running("b", "n2", early)), 10, 20)

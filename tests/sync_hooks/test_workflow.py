@@ -44,7 +44,11 @@ def node(name: str) -> Node:
     return msgspec.convert({"metadata": {"name": name, "labels": labels}, "spec": {}, "status": status}, Node)
 
 
-NODES = tuple(node(f"n{number}") for number in range(4))
+def many(count: int) -> tuple[Node, ...]:
+    return tuple(node(f"n{number}") for number in range(count))
+
+
+NODES = many(4)
 
 
 def parent(**changes: Any) -> dict[str, Any]:
@@ -71,6 +75,14 @@ def names(answer: Result, kind: str) -> list[str]:
 @pytest.fixture(scope="module")
 def stored_plan() -> dict[str, Any]:
     answer = sync(parent(), [], FOUR_NODES)
+    return next(child for child in answer.children if child["metadata"]["name"] == plan_name("run"))
+
+
+@pytest.fixture(scope="module")
+def twice() -> dict[str, Any]:
+    """The plan of a run of two iterations."""
+    workflow_ = parent(spec={**SPEC, "orchestration": {"repeatCount": 2}})
+    answer = sync(workflow_, [], FOUR_NODES)
     return next(child for child in answer.children if child["metadata"]["name"] == plan_name("run"))
 
 
@@ -294,15 +306,48 @@ def test_node_lists_and_the_end_come_only_after_the_result_is_observed(stored_pl
     assert (summary["iteration"], summary["succeeded"], summary["failed"]) == (1, 2, 0)
     assert summary["result"] == "run-iteration-1"
     known = parent(status=noted.status)
-    listing = sync(known, [*children, result], {})
-    lists = [c for c in listing.children if c["metadata"]["name"].startswith("succeeded-nodes")]
+    lists = [c for c in noted.children if c["metadata"]["name"].startswith("succeeded-nodes")]
     assert len(lists) == 1
+    assert "Succeeded" not in {item["type"] for item in noted.status["conditions"] if item["status"] == "True"}
     ended = sync(known, [*children, result, *lists], {})
     assert {item["type"]: item["status"] for item in ended.status["conditions"]}["Succeeded"] == "True"
     assert ended.status["succeededNodesRef"]["name"] == lists[0]["metadata"]["name"]
     assert ended.status["coverage"] == {"targeted": 4, "tested": 4, "excluded": 0, "inconclusive": 0}
     again = sync(parent(status=ended.status), [*children, result, *lists], {})
     assert again.status == ended.status
+
+
+def test_the_next_iteration_begins_in_the_answer_that_notes_the_one_before(twice):
+    known, children = finished(twice)
+    result = next(c for c in sync(known, children, {}).children if "iteration" in c["metadata"]["name"])
+    noted = sync(known, [*children, result], {})
+    assert [item["iteration"] for item in noted.status["iterations"]] == [1]
+    assert names(noted, "Job") == ["run-g0-i1", "run-g1-i1", "run-g0-i2", "run-g1-i2"]
+    assert noted.status["progress"]["iteration"] == 2
+    after = sync(parent(status=noted.status), [*children, result, job("run-g0-i2", settled=False)], {})
+    assert "run-g0-i1" not in names(after, "Job")  # not before its result stands in what the API has
+
+
+def test_an_answer_that_was_not_written_down_launches_nothing_twice(twice):
+    known, children = finished(twice)
+    result = next(c for c in sync(known, children, {}).children if "iteration" in c["metadata"]["name"])
+    under_way = {"settled": False, "drained": False, "workloadPhase": "Running", "conditions": []}
+    made = [job("run-g0-i2", **under_way), job("run-g1-i2", **under_way)]
+    again = sync(known, [*children, result, *made], {})
+    assert [item["iteration"] for item in again.status["iterations"]] == [1]
+    assert all(set(child) == {"apiVersion", "kind", "metadata"} for child in again.children)
+    assert (again.status["launched"], again.status["progress"]["running"]) == ("0-1", 2)
+
+
+@pytest.mark.parametrize("size", [2, 200])
+def test_only_where_nothing_else_goes_on_is_the_next_request_pressing(stored_plan, size):
+    known, children = finished(stored_plan)
+    assert sync(known, children, {}).pressing is True
+    running = [child if child["kind"] != "Job" else job(child["metadata"]["name"], settled=False) for child in children]
+    assert sync(known, running, {}).pressing is False
+    plan = ask(workflow.sync, request(parent(), []), {ListNodes(max_age=0): many(size)}, NOW).children[0]
+    launching = sync(marked(plan), [plan, runtime(plan)], {})
+    assert (len(names(launching, "Job")), launching.pressing) == (min(size // 2, 100), size == 200)
 
 
 @pytest.mark.parametrize(

@@ -215,8 +215,9 @@ def test_a_request_older_than_the_api_takes_nothing_back_that_is_known():
 
 def test_a_request_older_than_the_api_makes_nothing():
     cluster = Cluster(manifest("Job", "job", version="8", spec=JOB_SPEC, status=PENDING))
-    _, answered = sync(manifest("Job", "job", spec=JOB_SPEC, status={}), cluster, controller="cre-jobs")
+    response, answered = sync(manifest("Job", "job", spec=JOB_SPEC, status={}), cluster, controller="cre-jobs")
     assert (answered["status"], answered["children"], answered["resyncAfterSeconds"]) == (PENDING, [], 0.5)
+    assert response.pressing is None  # whether the next one is, the answer before has said
 
 
 def test_a_request_older_than_the_api_ends_nothing_and_tells_nothing():

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from webhook.pace import FREE_BYTES, LONGEST_SECONDS, SECONDS_A_BYTE, Pace
+from webhook.pace import FREE_BYTES, LONGEST_SECONDS, PRESSING_SECONDS, SECONDS_A_BYTE, Pace
 
 MEGABYTE = 1 << 20
 
@@ -73,6 +73,30 @@ def test_nobody_waits_longer_than_the_bound_however_many_ask(pace: Pace, time: T
     for _ in range(10):
         still.keep(request(50 * MEGABYTE))
     assert max(time.pauses) <= LONGEST_SECONDS
+
+
+def test_a_step_that_nothing_else_goes_on_beside_waits_for_the_caches_only(pace: Pace, time: Time) -> None:
+    pace.keep(request(MEGABYTE))
+    pace.note("one", pressing=True)
+    pace.keep(request(MEGABYTE))
+    pace.keep(request(MEGABYTE))  # what was answered to a request that was older says nothing
+    pace.note("one", pressing=False)
+    pace.keep(request(MEGABYTE))
+    assert time.pauses == pytest.approx([PRESSING_SECONDS, PRESSING_SECONDS, LONGEST_SECONDS])
+
+
+def test_a_step_of_one_parent_hurries_no_other(pace: Pace, time: Time) -> None:
+    for uid in ("one", "two"):
+        pace.keep(request(MEGABYTE, uid))
+    pace.note("one", pressing=True)
+    pace.keep(request(MEGABYTE, "two"))
+    assert time.pauses == pytest.approx([LONGEST_SECONDS])
+
+
+def test_parents_of_small_requests_are_not_remembered(pace: Pace) -> None:
+    pace.keep(request(FREE_BYTES - 1))
+    pace.note("one", pressing=True)
+    assert len(pace) == 0
 
 
 @pytest.mark.parametrize(

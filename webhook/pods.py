@@ -1,0 +1,82 @@
+"""Pods of JobSets: a namespace's at a time for whoever may see them late, one JobSet's for whoever may not.
+
+What was read past a snapshot counts for all until a snapshot is newer: who has seen a pod is shown no time before it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from time import monotonic
+
+from sync_hooks.api.observed import Pod
+from sync_hooks.api.sync import ListPods, Unreadable
+from webhook.snapshots import Snapshots
+
+POD_SNAPSHOT_SECONDS = 10
+JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
+
+Lister = Callable[[str, str], Iterable[Pod]]
+"""Lists the pods of a namespace that a label selector chooses; raises what a failed request raises."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Pods by the name of their JobSet, and when the list was asked for."""
+
+    began: float
+    pods: Mapping[str, tuple[Pod, ...]]
+
+
+class Pods:
+    """What is known of pods; one a process, shared by its threads."""
+
+    def __init__(self) -> None:
+        """Know nothing."""
+        self._snapshots: Snapshots[_Seen] = Snapshots()
+        self._fresh: dict[tuple[str, str], _Seen] = {}
+        self._guard = threading.Lock()
+
+    def read(
+        self, read: ListPods, lister: Lister, tried: Callable[[Callable[[], _Seen]], _Seen | Unreadable], until: float
+    ) -> tuple[Pod, ...] | Unreadable:
+        """Return a JobSet's pods in order of their names; ``tried`` makes a value of a failure that others share.
+
+        Raises what ``lister`` raises where it is asked for this read alone, and OverTime as snapshots do.
+        """
+        if read.fresh:
+            return self._note(read, _seen(lister, read.namespace, f"{JOBSET_NAME}={read.jobset}"))
+        found = self._snapshots.get(
+            read.namespace,
+            POD_SNAPSHOT_SECONDS,
+            lambda: tried(lambda: _seen(lister, read.namespace, JOBSET_NAME)),
+            until,
+        )
+        if isinstance(found, Unreadable):
+            return found
+        with self._guard:
+            fresh = self._fresh.get((read.namespace, read.jobset))
+        newest = fresh if fresh is not None and fresh.began > found.began else found
+        return newest.pods.get(read.jobset, ())
+
+    def __len__(self) -> int:
+        """Return how many looks past a snapshot are remembered."""
+        return len(self._fresh)
+
+    def _note(self, read: ListPods, seen: _Seen) -> tuple[Pod, ...]:
+        with self._guard:
+            oldest = seen.began - POD_SNAPSHOT_SECONDS  # every snapshot that is still shown is newer
+            self._fresh = {key: other for key, other in self._fresh.items() if other.began > oldest}
+            known = self._fresh.get((read.namespace, read.jobset))
+            if known is None or known.began < seen.began:
+                self._fresh[read.namespace, read.jobset] = seen
+        return seen.pods.get(read.jobset, ())
+
+
+def _seen(lister: Lister, namespace: str, selector: str) -> _Seen:
+    began = monotonic()
+    found: dict[str, list[Pod]] = {}
+    for pod in sorted(lister(namespace, selector), key=lambda pod: pod.name):
+        found.setdefault(pod.labels.get(JOBSET_NAME, ""), []).append(pod)
+    return _Seen(began, {name: tuple(pods) for name, pods in found.items()})
