@@ -95,7 +95,8 @@ def readable(play: Play) -> Play:
 def lasting(play: Play, restarts: int, stall: int | None, ending: Rule) -> Play:
     """Make it a run whose first attempt comes to its end on named nodes, long after its checkpoint."""
     others = readable(trained(play, restarts, stall))
-    ending = replace(ending, iteration=None, attempt=0, log=training_log(saved=30, every=1))
+    log = training_log(saved=30, every=1, step_seconds=(ending.after or 0.0) / 100)
+    ending = replace(ending, iteration=None, attempt=0, log=log)
     return replace(others, rules=(ending, *others.rules), iterations=1, retries=0, timeout="40m")
 
 

@@ -55,11 +55,15 @@ API_VERSIONS = {kind: api_version for api_version, kind in OURS if api_version !
 
 
 @cache
-def training_log(saved: int, every: int = 10) -> tuple[str, ...]:
-    """Write what a training of 100 steps prints that saves one checkpoint, after step ``saved``."""
+def training_log(saved: int, every: int = 10, step_seconds: float = 0.9) -> tuple[str, ...]:
+    """Write what a training of 100 steps prints that saves one checkpoint, after step ``saved``.
+
+    Steps that take longer than they say, by a multiple, are a stall.
+    """
     lines = ["using world size: 16, data-parallel size: 2, context-parallel size: 1"]
     for step in range(every, 101, every):
-        figures = "elapsed time per iteration (ms): 900.0 | throughput per GPU (TFLOP/s/GPU): 600.0 |"
+        time = f"elapsed time per iteration (ms): {1000 * step_seconds:.1f}"
+        figures = f"{time} | throughput per GPU (TFLOP/s/GPU): 600.0 |"
         lines.append(f" iteration {step:>8}/     100 | {figures}")
         if step == saved:
             lines.append(f"  successfully saved checkpoint from iteration {step:>8} to /checkpoint [ t 1/8, p 1/1 ]")
