@@ -19,6 +19,7 @@ from tests.charts.helm import (
     one,
     pods,
 )
+from tests.cluster import product
 from webhook.answering import HOOKS
 
 ROOT = CHART.parents[1]
@@ -189,6 +190,11 @@ def test_webhooks_refuse_our_own_kinds_only(rendered: list[Object]) -> None:
         assert rule["operations"] == ["CREATE", "UPDATE"]
         assert (webhook["failurePolicy"], webhook["sideEffects"]) == ("Fail", "None")
     assert set(one(rendered, WEBHOOKS[1])["webhooks"][0]["rules"][0]["resources"]) == kinds
+
+
+def test_the_control_plane_of_the_tests_asks_admission_about_what_the_chart_does(rendered: list[Object]) -> None:
+    for kind, resources in zip(WEBHOOKS, (product.WRITTEN_BY_PEOPLE, product.WRITTEN), strict=True):
+        assert one(rendered, kind)["webhooks"][0]["rules"] == [product.rule(resources)]
 
 
 # --- controllers
