@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -41,6 +42,7 @@ def main(arguments: Sequence[str]) -> int:
     if unknown:
         print(f"no such group: {', '.join(unknown)}; there are {', '.join(GROUPS)}", file=sys.stderr)
         return 2
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed program has its bytecode
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that servers under measurement are stopped too
     machine = describe()
     wanted = options.groups or list(GROUPS)

@@ -11,8 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-import msgspec
-
 from cli.hooking import admission, hooks
 from cli.inputs import shipped_profiles
 from cli.simulator.inventory import make
@@ -21,7 +19,6 @@ from cli.simulator.simulation import HookFactory, Simulation, product_controller
 from tests.cli.simulator.cluster import NAMESPACE, START, parent
 from tests.cli.simulator.tiers import Tiers
 
-from .apart import in_own_process
 from .memory import peak_mib
 from .row import Row, Target, compared, watched
 
@@ -52,11 +49,6 @@ class Measured:
 
 
 def rows() -> list[Row]:
-    """Measure in a process of its own: in one so large, starting another costs a tenth of a second more."""
-    return in_own_process(__name__, (), list[Row])
-
-
-def _rows() -> list[Row]:
     """Measure each size once: the smallest, measured again after the largest, shows how far the machine moved."""
     found = [measure_product(nodes, size) for nodes, size in SIZES]
     again = measure_product(*SIZES[0])
@@ -134,7 +126,3 @@ def _ended(simulation: Simulation, field: str) -> Callable[[], bool]:
         return bool(status.get("verdict")) if field == "verdict" else status.get("phase") == "Done"
 
     return ended
-
-
-if __name__ == "__main__":
-    print(msgspec.json.encode(_rows()).decode())
