@@ -161,9 +161,14 @@ def _wait_for_foreign(request: Request, spec: JobSpec, status: JobStatus, now: d
 def _watch(
     request: Request, spec: JobSpec, status: JobStatus, train_job: TrainJobChild, observed: Observed, now: datetime
 ) -> Answer:
-    """Look at the pods: at a shared snapshot, but for the first that run, which may be gone a moment later."""
+    """Look at the pods: at a shared snapshot, but for the first that run, which may be gone a moment later.
+
+    Where a snapshot has none of pods that were seen, it may be older than the look that saw them.
+    """
     first = not status.nodes and any(item.ready for item in train_job.status.jobs_status)
     pods = _pods(request, status, train_job, observed, fresh=first)
+    if pods == () and status.workload_start_time is not None:
+        pods = _pods(request, status, train_job, observed, fresh=True)
     if isinstance(pods, Reads):
         return pods
     if isinstance(pods, Unreadable):

@@ -1,6 +1,7 @@
 """Pods of JobSets: a namespace's at a time for whoever may see them late, one JobSet's for whoever may not.
 
-What was read past a snapshot counts for all until a snapshot is newer: who has seen a pod is shown no time before it.
+What was read past a snapshot counts for all until a snapshot is newer: this process shows nobody who has seen a pod a time
+before it. Others have snapshots of their own.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from sync_hooks.api.sync import ListPods, Unreadable
 from webhook.snapshots import Snapshots
 
 POD_SNAPSHOT_SECONDS = 10
+KEPT_SECONDS = POD_SNAPSHOT_SECONDS + 60  # a list that is shown was asked for so long ago at most: one may take as long
 JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
 
 Lister = Callable[[str, str], Iterable[Pod]]
@@ -66,7 +68,7 @@ class Pods:
 
     def _note(self, read: ListPods, seen: _Seen) -> tuple[Pod, ...]:
         with self._guard:
-            oldest = seen.began - POD_SNAPSHOT_SECONDS  # every snapshot that is still shown is newer
+            oldest = seen.began - KEPT_SECONDS
             self._fresh = {key: other for key, other in self._fresh.items() if other.began > oldest}
             known = self._fresh.get((read.namespace, read.jobset))
             if known is None or known.began < seen.began:

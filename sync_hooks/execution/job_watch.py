@@ -44,7 +44,15 @@ from sync_hooks.execution.phase import (
     under_way,
 )
 from sync_hooks.execution.unmade import is_final, refusal, unmade_pods
-from sync_hooks.execution.waiting import NOT_READ, READ_FAILING, next_look_for_told, wait, wait_within
+from sync_hooks.execution.waiting import (
+    CHILD_LIVE_READ_SECONDS,
+    NOT_READ,
+    READ_FAILING,
+    next_look_for_told,
+    wait,
+    wait_within,
+    waited,
+)
 
 RUNNING_POLL_SECONDS = 60
 REPORT_GIVE_UP_SECONDS = 300  # from the end of the pods: controllers that start anew have told by then
@@ -99,7 +107,7 @@ def _running(request: Request, spec: JobSpec, status: JobStatus, workload: Workl
     left = seconds_left(spec, started, now)
     in_time = seconds_left(spec, started, parse_rfc3339(workload.ended or "") or now) >= 0
     if workload.reason in (COMPLETION_PENDING, SIDECAR_RUNNING) and in_time:
-        return _await_report(request, begun, workload, left, now)
+        return _await_report(request, spec, begun, workload, left, now)
     runs = workload.reason == RUNS
     held = None if runs else wait(status.waiting, workload.reason, workload.message, now)
     new = begun.model_copy(update={"waiting": held})
@@ -118,10 +126,12 @@ def _running(request: Request, spec: JobSpec, status: JobStatus, workload: Workl
     return answer(request, entered, measurements(request, spec, entered), resync_after=resync)
 
 
-def _await_report(request: Request, status: JobStatus, workload: Workload, left: float, now: datetime) -> Result:
+def _await_report(
+    request: Request, spec: JobSpec, status: JobStatus, workload: Workload, left: float, now: datetime
+) -> Result:
     """Wait until the TrainJob tells what its pods did in time: its controllers may be late, and no node is to blame.
 
-    A measurement that is not there yet is made when it does: until then it would find what it finds then.
+    A measurement that is not there yet is made when it does, or when it is late: until then it would find the same.
 
     Nor is one for a sidecar, which keeps its pods from ending, and its nodes from the next workload.
     """
@@ -132,7 +142,10 @@ def _await_report(request: Request, status: JobStatus, workload: Workload, left:
         return fail(request, over(status, now), SIDECAR_RUNNING if beside else NOT_REPORTED, workload.message, now)
     new = status.model_copy(update={"waiting": waiting or status.waiting})
     entered = enter(new, IN_PROGRESS, RUNS, workload.message, now)
-    return answer(request, entered, resync_after=next_look_for_told(waiting, limit, now) if waiting else POLL_SECONDS)
+    late = beside or waited(new.waiting, now) >= CHILD_LIVE_READ_SECONDS
+    made = measurements(request, spec, entered) if late else ()
+    again = next_look_for_told(waiting, limit, now) if waiting else POLL_SECONDS
+    return answer(request, entered, made, resync_after=again)
 
 
 def ran_out(spec: JobSpec, status: JobStatus, pods: tuple[Pod, ...]) -> bool:

@@ -228,6 +228,8 @@ def test_a_measurement_that_is_not_there_yet_is_made_when_the_end_is_told():
     before = sync(parent(status, **wanted), [train_job()], {JOBSET: jobset(), PODS: pods}, seconds=1800)
     assert {child["kind"] for child in before.children} == {"TrainJob"}
     told = parent(before.status, **wanted)
+    late = sync(told, [train_job()], {JOBSET: jobset(), PODS: pods}, seconds=1861)
+    assert "BandwidthMeasurement" in {child["kind"] for child in late.children}
     after = sync(told, [train_job(condition("Complete"))], {JOBSET: jobset(), PODS: pods, FRESH: pods}, seconds=1810)
     [made] = [child for child in after.children if child["kind"] == "BandwidthMeasurement"]
     assert made["metadata"]["annotations"] == {"cre.nvidia.com/workload-ended": before.status["workloadRef"]["uid"]}

@@ -140,6 +140,13 @@ def test_pods_that_were_there_are_gone_and_not_unmade():
     assert left.status["waiting"]["message"].startswith("its pods are gone")
 
 
+def test_a_snapshot_from_before_a_pod_was_seen_does_not_take_it_away():
+    pods = (running("a", "n1"), running("b", "n2"))
+    begun = looks(pods, 0)
+    older = {JOBSET: jobset(), PODS: (), FRESH: pods}
+    assert sync(parent(dict(begun.status)), [train_job()], older, 1).status == begun.status
+
+
 @pytest.mark.parametrize(
     ("pods", "seconds", "again"),
     [

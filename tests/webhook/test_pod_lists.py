@@ -11,7 +11,7 @@ from sync_hooks.api.sync import ListPods, Unreadable
 from tests.support.hooks import pod
 from webhook import pods as module
 from webhook import snapshots
-from webhook.pods import POD_SNAPSHOT_SECONDS, Pods
+from webhook.pods import KEPT_SECONDS, POD_SNAPSHOT_SECONDS, Pods
 
 LATE, FRESH = ListPods("default", "run-w0"), ListPods("default", "run-w0", fresh=True)
 OTHER = ListPods("default", "other")
@@ -78,8 +78,22 @@ def test_a_newer_list_counts_again(cluster: Cluster) -> None:
     assert cluster.names(LATE) == ["b"]
 
 
+def test_a_list_that_took_long_is_not_shown_after_a_look_that_began_later(cluster: Cluster) -> None:
+    def slow(namespace: str, selector: str) -> list[Pod]:
+        before, cluster.now = list(cluster.pods), cluster.now + 1
+        cluster.pods = [of("a")]
+        assert cluster.names(FRESH) == ["a"]
+        cluster.now += 2 * POD_SNAPSHOT_SECONDS
+        cluster.names(ListPods("default", "other", fresh=True))
+        return before
+
+    found = cluster.known.read(LATE, slow, tried, until=float("inf"))
+    assert not isinstance(found, Unreadable)
+    assert [item.name for item in found] == ["a"]
+
+
 def test_a_look_at_one_jobset_is_remembered_no_longer_than_lists_are(cluster: Cluster) -> None:
     for number in range(100):
         cluster.names(ListPods("default", f"run-{number}", fresh=True))
-        cluster.now += POD_SNAPSHOT_SECONDS / 5
+        cluster.now += KEPT_SECONDS / 5
     assert len(cluster.known) == 5
