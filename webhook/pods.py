@@ -1,7 +1,7 @@
 """Pods of JobSets: a namespace's at a time for whoever may see them late, one JobSet's for whoever may not.
 
-What was read past a snapshot counts for all until a snapshot is newer: this process shows nobody who has seen a pod a time
-before it. Others have snapshots of their own.
+What was read past a snapshot counts for all until a snapshot is newer: nobody who has seen a pod is shown a time before
+it by this process. Others have snapshots of their own.
 """
 
 from __future__ import annotations
