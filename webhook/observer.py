@@ -30,7 +30,7 @@ from sync_hooks.api.sync import (
 from sync_hooks.measurements.page import received
 from webhook.apiserver import RESOURCES, ApiError, ApiServer, Path
 from webhook.pods import Pods
-from webhook.snapshots import OverTime, Snapshots
+from webhook.snapshots import OverTime, Snapshots, tried
 
 PAGE = 500  # objects a list request
 CALL_SECONDS = (
@@ -43,7 +43,6 @@ NOT_FOUND = 404
 CRE = "cre.nvidia.com/v1alpha1"
 
 Item = TypeVar("Item")
-Value = TypeVar("Value")
 Reader = Callable[[Read], Any]
 
 
@@ -104,7 +103,7 @@ class Observer:
         From the moment ``until``, by the monotonic clock, nothing is asked and nobody is waited for.
         """
         try:
-            found = _tried(lambda: self._answer(read, until))
+            found = tried(lambda: self._answer(read, until))
         except OverTime:
             return OVER_TIME
         return found
@@ -117,11 +116,11 @@ class Observer:
                 return self._objects(read, until)
             case GetLogProfile(name):
                 known = GetObject(CRE, "LogProfile", name)
-                return self._profiles.get(name, LOG_PROFILE_SECONDS, lambda: _tried(lambda: self._object(known)), until)
+                return self._profiles.get(name, LOG_PROFILE_SECONDS, lambda: self._object(known), until)
             case ListNodes(max_age):
-                return self._nodes.get("", max_age, lambda: _tried(lambda: self._list_nodes(until)), until)
+                return self._nodes.get("", max_age, lambda: self._list_nodes(until), until)
             case ListPods():
-                return self._pods.read(read, partial(self._list_pods, until=until), _tried, until)
+                return self._pods.read(read, partial(self._list_pods, until=until), until)
             case ReadLog():
                 return self._log(read)
             case ListKinds(api_version):
@@ -206,13 +205,3 @@ def within(read: Reader, until: float) -> Reader:
         return read(wanted) if monotonic() < until else OVER_TIME
 
     return reading
-
-
-def _tried(read: Callable[[], Value]) -> Value | Unreadable:
-    """Read; a failure is a value, which others may share."""
-    try:
-        return read()
-    except ApiError as error:
-        return Unreadable(str(error))
-    except msgspec.DecodeError as error:
-        return Unreadable(f"the API server's answer cannot be understood: {error}")

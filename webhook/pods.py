@@ -40,20 +40,15 @@ class Pods:
         self._fresh: dict[tuple[str, str], _Seen] = {}
         self._guard = threading.Lock()
 
-    def read(
-        self, read: ListPods, lister: Lister, tried: Callable[[Callable[[], _Seen]], _Seen | Unreadable], until: float
-    ) -> tuple[Pod, ...] | Unreadable:
-        """Return a JobSet's pods in order of their names; ``tried`` makes a value of a failure that others share.
+    def read(self, read: ListPods, lister: Lister, until: float) -> tuple[Pod, ...] | Unreadable:
+        """Return a JobSet's pods in order of their names; a failure that others share is a value.
 
         Raises what ``lister`` raises where it is asked for this read alone, and OverTime as snapshots do.
         """
         if read.fresh:
             return self._note(read, _seen(lister, read.namespace, f"{JOBSET_NAME}={read.jobset}"))
         found = self._snapshots.get(
-            read.namespace,
-            POD_SNAPSHOT_SECONDS,
-            lambda: tried(lambda: _seen(lister, read.namespace, JOBSET_NAME)),
-            until,
+            read.namespace, POD_SNAPSHOT_SECONDS, lambda: _seen(lister, read.namespace, JOBSET_NAME), until
         )
         if isinstance(found, Unreadable):
             return found
@@ -67,12 +62,12 @@ class Pods:
         return len(self._fresh)
 
     def _note(self, read: ListPods, seen: _Seen) -> tuple[Pod, ...]:
+        key = (read.namespace, read.jobset)
         with self._guard:
-            oldest = seen.began - KEPT_SECONDS
-            self._fresh = {key: other for key, other in self._fresh.items() if other.began > oldest}
-            known = self._fresh.get((read.namespace, read.jobset))
-            if known is None or known.began < seen.began:
-                self._fresh[read.namespace, read.jobset] = seen
+            known = self._fresh.pop(key, seen)
+            self._fresh[key] = max(known, seen, key=lambda look: look.began)  # the last to be forgotten
+            while self._fresh[oldest := next(iter(self._fresh))].began <= seen.began - KEPT_SECONDS:
+                del self._fresh[oldest]
         return seen.pods.get(read.jobset, ())
 
 

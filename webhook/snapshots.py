@@ -13,7 +13,10 @@ from math import inf
 from time import monotonic
 from typing import Generic, TypeVar, cast
 
+import msgspec
+
 from sync_hooks.api.sync import Unreadable
+from webhook.apiserver import ApiError
 
 KEPT_SECONDS = 300  # what nobody asks for any more: a namespace's pods, a LogProfile
 
@@ -22,6 +25,16 @@ Value = TypeVar("Value")
 
 class OverTime(Exception):
     """The call has no time left for reading, which says nothing about the API server to others."""
+
+
+def tried(read: Callable[[], Value | Unreadable]) -> Value | Unreadable:
+    """Read; a failure is a value, which others may share."""
+    try:
+        return read()
+    except ApiError as error:
+        return Unreadable(str(error))
+    except msgspec.DecodeError as error:
+        return Unreadable(f"the API server's answer cannot be understood: {error}")
 
 
 @dataclass(slots=True)
@@ -70,7 +83,7 @@ class Snapshots(Generic[Value]):
     def _fetch(self, kept: _Kept[Value], fetch: Callable[[], Value | Unreadable]) -> Value | Unreadable:
         began = monotonic()  # what changes during the fetch may be in it or not
         try:
-            found = fetch()
+            found = tried(fetch)
             if isinstance(found, Unreadable):
                 kept.failure, kept.failed = found, monotonic()
             else:

@@ -1,4 +1,4 @@
-"""Asking for objects that are not there yet: at most so many an answer, looked for until they are seen."""
+"""Asking for objects that exist once a run or an iteration: looked for until they are seen."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ from sync_hooks.api.sync import Answer, Observed, Reads
 from sync_hooks.api.workflow import WorkflowStatus
 from sync_hooks.execution.unseen import GivenUp, look_again, look_for
 from sync_hooks.execution.workflow_answer import Step, answer, fail, under_way
-
-MOST_NEW_CHILDREN = 100  # an answer is one blind spot: while its children are made, nothing else is seen
-NEXT_BATCH_SECONDS = 1
 
 
 def create(

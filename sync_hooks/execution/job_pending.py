@@ -97,7 +97,7 @@ def _next_poll(waiting: Waiting, now: datetime) -> float:
     if waiting.reason == SUSPENDED:
         return QUEUED_POLL_SECONDS
     grace = EARLY[STARTING][0] if waiting.reason in (STARTING, LAUNCHER_STARTING) else 0
-    return max(next_look(waiting, now, POLL_SECONDS), grace + 1 - waited(waiting, now))
+    return next_look(waiting, now, POLL_SECONDS, nothing_before=grace)
 
 
 def is_late(status: JobStatus, now: datetime) -> bool:

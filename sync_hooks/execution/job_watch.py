@@ -131,9 +131,8 @@ def _await_report(
 ) -> Result:
     """Wait until the TrainJob tells what its pods did in time: its controllers may be late, and no node is to blame.
 
-    A measurement that is not there yet is made when it does, or when it is late: until then it would find the same.
-
-    Nor is one for a sidecar, which keeps its pods from ending, and its nodes from the next workload.
+    Nor is one for a sidecar, which keeps its pods from ending, and its nodes from the next workload. A measurement that
+    is not there yet is made at the end, or when that is late: until then it would find the same.
     """
     beside = workload.reason == SIDECAR_RUNNING
     limit, reason = (SIDECAR_GIVE_UP_SECONDS if beside else REPORT_GIVE_UP_SECONDS), workload.reason

@@ -13,7 +13,6 @@ from sync_hooks.api.results import Waiting
 from sync_hooks.api.sync import Answer, Observed, Reads
 from sync_hooks.api.workflow import WorkflowStatus
 from sync_hooks.execution.children import job
-from sync_hooks.execution.creation import MOST_NEW_CHILDREN, NEXT_BATCH_SECONDS
 from sync_hooks.execution.groups import LAUNCHING_STOPPED, GroupState, to_launch, wants_job
 from sync_hooks.execution.lost import Lost
 from sync_hooks.execution.ranges import write_ranges
@@ -23,6 +22,8 @@ from sync_hooks.execution.workflow_answer import Step, answer, under_way
 from sync_hooks.planning.plan import Plan
 
 NAME_TAKEN = "JobNameCollision"
+MOST_NEW_CHILDREN = 100  # an answer is one blind spot: while its children are made, nothing else is seen
+NEXT_BATCH_SECONDS = 1
 
 
 def launch(

@@ -68,8 +68,7 @@ def look_for(
 
 def look_again(waiting: Waiting, now: datetime) -> float:
     """Seconds until a child that was asked for is looked for: one that appears is told of by itself."""
-    early = 0.0 if is_overdue(waiting) else CHILD_LIVE_READ_SECONDS + 1 - waited(waiting, now)
-    return max(next_look(waiting, now), early)
+    return next_look(waiting, now, nothing_before=CHILD_LIVE_READ_SECONDS)
 
 
 def _problem(kind: str, name: str, found: LiveObject | Unreadable | None, errors: tuple[Told, ...] | Unreadable) -> str:

@@ -63,11 +63,17 @@ def is_overdue(waiting: Waiting) -> bool:
     return waiting.reason.endswith(OVERDUE)
 
 
-def next_look(waiting: Waiting, now: datetime, least: float = FIRST_RESYNC_SECONDS) -> float:
-    """Seconds until the next look: few at first, growing with the wait to 60, never past the second look."""
+def next_look(
+    waiting: Waiting, now: datetime, least: float = FIRST_RESYNC_SECONDS, *, nothing_before: float = 0
+) -> float:
+    """Seconds until the next look: few at first, growing with the wait to 60, never past the second look.
+
+    Before a wait has lasted ``nothing_before`` seconds a look would find nothing that is not told anyway.
+    """
     if is_overdue(waiting):
         return max(FIRST_RESYNC_SECONDS, SECOND_LOOK_SECONDS - waited(waiting, now))
-    return min(LONGEST_RESYNC_SECONDS, max(least, waited(waiting, now) / 4))
+    so_far = waited(waiting, now)
+    return max(min(LONGEST_RESYNC_SECONDS, max(least, so_far / 4)), nothing_before + 1 - so_far)
 
 
 def next_look_for_told(waiting: Waiting, limit: float, now: datetime) -> float:

@@ -106,7 +106,7 @@ def _install(kubectl: Kubectl, authority: Authority, ports: dict[str, int], toke
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
     kubectl.apply([namespace, *profiles])
     replace(kubectl, namespace=NAMESPACE).apply([_token(token)])
-    kubectl.apply(webhooks(authority, ports["admission"]))
+    kubectl.apply(_webhooks(authority, ports["admission"]))
     kubectl.apply([_controller(item, authority, ports["hooks"]) for item in product_controllers() if _served(item)])
 
 
@@ -140,7 +140,7 @@ def _controller(controller: dict[str, Any], authority: Authority, port: int) -> 
     return {**controller, "spec": {**controller["spec"], "hooks": hooks}}
 
 
-def webhooks(authority: Authority, port: int) -> list[dict[str, Any]]:
+def _webhooks(authority: Authority, port: int) -> list[dict[str, Any]]:
     """Return the configurations that the chart has, for a server on loopback."""
     return [
         {

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from sync_hooks.api.observed import Pod
@@ -32,13 +30,9 @@ class Cluster:
         return [item for item in self.pods if not name or item.labels[module.JOBSET_NAME] == name]
 
     def names(self, read: ListPods) -> list[str]:
-        found = self.known.read(read, self.list, tried, until=float("inf"))
+        found = self.known.read(read, self.list, until=float("inf"))
         assert not isinstance(found, Unreadable)
         return [item.name for item in found]
-
-
-def tried(read: Callable[[], module._Seen]) -> module._Seen | Unreadable:
-    return read()
 
 
 def of(name: str, jobset: str = "run-w0") -> Pod:
@@ -87,7 +81,7 @@ def test_a_list_that_took_long_is_not_shown_after_a_look_that_began_later(cluste
         cluster.names(ListPods("default", "other", fresh=True))
         return before
 
-    found = cluster.known.read(LATE, slow, tried, until=float("inf"))
+    found = cluster.known.read(LATE, slow, until=float("inf"))
     assert not isinstance(found, Unreadable)
     assert [item.name for item in found] == ["a"]
 
