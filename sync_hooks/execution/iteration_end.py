@@ -25,7 +25,7 @@ from sync_hooks.execution.waiting import CHILD_GIVE_UP_SECONDS, next_look, wait_
 from sync_hooks.execution.workflow_answer import Step, answer, fail, keep_trying
 from sync_hooks.planning.plan import Plan
 from sync_hooks.report.distribution import results_of
-from sync_hooks.report.iteration import IterationResult, digest, read_result
+from sync_hooks.report.iteration import GroupResult, IterationResult, digest, read_result
 from sync_hooks.report.nodes import NodeVerdicts, node_verdicts
 
 
@@ -59,11 +59,16 @@ def close_iteration(
 
 
 def _fits(result: IterationResult, states: Sequence[GroupState]) -> bool:
-    """Tell whether a result is of these groups, and calls none good that its Job calls bad."""
+    """Tell whether a result is of these groups, and calls none good, or measured, that its Job does not."""
     if len(result.groups) != len(states):
         return False
     pairs = zip(result.groups, states, strict=True)
-    return all(told.failure or told.validation or state.lost or not state.failed for told, state in pairs)
+    return all(state.lost or _agrees(told, state) for told, state in pairs)
+
+
+def _agrees(told: GroupResult, state: GroupState) -> bool:
+    bad, measured = told.failure or told.validation, state.job is None or not state.job.status.unmeasured
+    return bool((bad or not state.failed) and (told.unmeasured or measured))
 
 
 def _summary(result: IterationResult, stored: ConfigMapChild) -> IterationSummary:

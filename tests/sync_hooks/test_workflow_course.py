@@ -234,6 +234,17 @@ def test_a_result_that_is_not_the_iterations_own_is_not_believed(stored_plan, ot
     assert true(answer) == {"Failed": "ResultLost"}
 
 
+def test_a_result_that_hides_what_was_not_measured_is_not_believed(stored_plan):
+    known = marked(stored_plan, launched="0-1")
+    start = [stored_plan, runtime(stored_plan), job("run-g0-i1", unmeasured=["a row is torn"]), job("run-g1-i1")]
+    honest, children = to_the_end(known, start)
+    assert (true(honest), len(honest.status["unmeasured"])) == ({"Succeeded": "JobCompleted"}, 1)
+    forged = result_payload(IterationResult(1, (GroupResult(group=0, nodes=["n0", "n1"]), GroupResult(group=1))))
+    result = next(child for child in children if child["metadata"]["name"] == iteration_name("run", 1))
+    answer = sync(known, [*start, {**result, "binaryData": {RESULT_KEY: forged}}], {})
+    assert true(answer) == {"Failed": "ResultLost"}
+
+
 # After it
 
 
