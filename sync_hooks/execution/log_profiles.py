@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 from sync_hooks.api.sync import GetLogProfile, Observed, Unreadable
 from sync_hooks.api.trainer import ANCESTOR_TRAINER, LABEL_ANCESTOR, LAUNCHER, WORKER, JsonObject, pod_of
-from sync_hooks.execution.pods_of_plan import replicated_jobs_of
 from sync_hooks.measurements.profile import CompiledProfile
 from sync_hooks.measurements.subject import PROFILE_NOT_FOUND, find_profile
 from sync_hooks.planning.plan import Plan, Unplannable
+from sync_hooks.planning.pods import replicated_jobs_of
 
 PROFILE_UNFIT = "LogProfileUnfit"
 PROFILE_UNREADABLE = "LogProfileUnreadable"

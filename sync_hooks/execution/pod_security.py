@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sync_hooks.api.trainer import JsonObject
-from sync_hooks.execution.pods_of_plan import containers_of
+from sync_hooks.planning.pods import containers_of
 
 ENFORCE = "pod-security.kubernetes.io/enforce"
 BASELINE = "baseline"

@@ -7,38 +7,28 @@ against the run; a LogProfile that cannot be read is waited for, because the mea
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from sync_hooks.api.conditions import FAILED, SUCCEEDED, is_true
 from sync_hooks.api.model import API_VERSION
-from sync_hooks.api.names import GPU
 from sync_hooks.api.observed import LiveObject
-from sync_hooks.api.quantity import whole_units
 from sync_hooks.api.request import ConfigMapChild
 from sync_hooks.api.status import read_status
 from sync_hooks.api.sync import GetObject, ListObjects, Observed, Read, Reads
-from sync_hooks.api.trainer import JsonObject
 from sync_hooks.api.workflow import WorkflowStatus
 from sync_hooks.execution.log_profiles import check_profiles, profile_reads
 from sync_hooks.execution.plan_seen import read_plan
 from sync_hooks.execution.pod_security import ENFORCE, violations
-from sync_hooks.execution.pods_of_plan import containers_of, pods_of
+from sync_hooks.execution.quota import too_small, what_is_left
 from sync_hooks.planning.plan import Plan, Unplannable
+from sync_hooks.planning.pods import pods_of
 from sync_hooks.planning.state import name_some
 
 POD_SECURITY_FORBIDS = "PodSecurityForbids"
-QUOTA_TOO_SMALL = "QuotaTooSmall"
 MOST_RUNS = 20  # other runs whose plans are read
-NEEDS_A_VALUE = {
-    **{name: (name, ("requests", "limits")) for name in ("cpu", "memory")},
-    **{f"requests.{name}": (name, ("requests", "limits")) for name in ("cpu", "memory")},
-    **{f"limits.{name}": (name, ("limits",)) for name in ("cpu", "memory")},
-}
-"""Resources of a quota that refuses pods with a container without a value, and the fields that may give it: a request
-that is not set is the limit."""
 
 
 def surroundings(namespace: str) -> tuple[Read, ...]:
@@ -60,14 +50,14 @@ def look_ahead(plan: Plan, namespace: str, observed: Observed) -> Plan | Unplann
     if any(read not in observed for read in then):
         return Reads(then)
     refused = _pod_security(plan, found) if isinstance(found, LiveObject) else None
-    refused = refused or _too_small(plan, _listed(quotas)) or check_profiles(plan, observed)
+    refused = refused or too_small(plan, _listed(quotas)) or check_profiles(plan, observed)
     return refused or with_warnings(plan, namespace, observed)
 
 
 def with_warnings(plan: Plan, namespace: str, observed: Observed) -> Plan:
     """Add what groups will wait for; everything that `look_ahead` asks for has been read."""
     _, quotas, runs = (observed[read] for read in surroundings(namespace))
-    warnings = (*_tight(plan, _listed(quotas)), *_held(plan, _live(runs), observed))
+    warnings = (*what_is_left(plan, _listed(quotas)), *_held(plan, _live(runs), observed))
     return msgspec.structs.replace(plan, warnings=(*plan.warnings, *warnings)) if warnings else plan
 
 
@@ -94,7 +84,7 @@ def _plan_read(run: LiveObject) -> GetObject:
 
 def _pod_security(plan: Plan, namespace: LiveObject) -> Unplannable | None:
     level = (namespace.metadata.labels or {}).get(ENFORCE, "")
-    problems = violations(level, pods_of(plan))
+    problems = violations(level, tuple(pods_of(plan).values()))
     if not problems:
         return None
     message = (
@@ -102,73 +92,6 @@ def _pod_security(plan: Plan, namespace: LiveObject) -> Unplannable | None:
         f"{'; '.join(problems)}; set its label {ENFORCE} to privileged, or use another namespace"
     )
     return Unplannable(POD_SECURITY_FORBIDS, message)
-
-
-# Quota
-
-
-def _too_small(plan: Plan, quotas: Iterable[LiveObject]) -> Unplannable | None:
-    for quota, resource, need in _constrained(plan, quotas):
-        hard = whole_units(_hard(quota)[resource])
-        if hard < need:
-            name = quota.metadata.name
-            text = f"a group needs {need} {resource}, ResourceQuota {name} allows {hard}: it would never start"
-            return Unplannable(QUOTA_TOO_SMALL, text)
-    return None
-
-
-def _tight(plan: Plan, quotas: Sequence[LiveObject]) -> list[str]:
-    warnings = []
-    for quota, resource, need in _constrained(plan, quotas):
-        used = ((quota.status or {}).get("used") or {}).get(resource)
-        left = whole_units(_hard(quota)[resource]) - whole_units(used)
-        if left < need:
-            text = f"ResourceQuota {quota.metadata.name} leaves {max(0, left)} {resource}, a group needs {need}"
-            warnings.append(f"{text}: groups wait until others have ended")
-    return [*warnings, *_without_value(plan, quotas)]
-
-
-def _constrained(plan: Plan, quotas: Iterable[LiveObject]) -> list[tuple[LiveObject, str, int]]:
-    """List quotas with what the largest group needs of them; quotas of a scope say nothing of all pods."""
-    size = max((len(group.nodes) for group in plan.groups), default=0) or _num_nodes(plan)
-    pods = size + len(plan.replicated_jobs) - 1  # one worker a node, one pod of every other replicatedJob
-    needs = {f"requests.{GPU}": size * plan.gpus_per_node, "pods": pods, "count/pods": pods}
-    return [
-        (quota, resource, need)
-        for quota in quotas
-        if not (quota.spec or {}).get("scopes") and not (quota.spec or {}).get("scopeSelector")
-        for resource, need in needs.items()
-        if resource in _hard(quota)
-    ]
-
-
-def _num_nodes(plan: Plan) -> int:
-    return int(plan.job["spec"]["workload"]["trainJob"]["trainer"]["numNodes"])
-
-
-def _hard(quota: LiveObject) -> Mapping[str, str]:
-    return (quota.spec or {}).get("hard") or {}
-
-
-def _without_value(plan: Plan, quotas: Iterable[LiveObject]) -> list[str]:
-    """Name requests and limits that a quota asks of every container, init containers too, and that ours do not have."""
-    asked = {
-        resource: quota.metadata.name for quota in quotas for resource in NEEDS_A_VALUE if resource in _hard(quota)
-    }
-    containers = [item for pod in pods_of(plan) for item in containers_of(pod)]
-    missing = []
-    for resource, quota in sorted(asked.items()):
-        name, fields = NEEDS_A_VALUE[resource]
-        lacking = dict.fromkeys(str(item.get("name")) for item in containers if not _has_value(item, name, fields))
-        if lacking:
-            text = f"ResourceQuota {quota} counts {resource}, which containers of this run do not set"
-            missing.append(f"{text} ({', '.join(lacking)}): their pods are refused unless a LimitRange sets it")
-    return missing
-
-
-def _has_value(container: JsonObject, resource: str, fields: Iterable[str]) -> bool:
-    resources = container.get("resources") or {}
-    return any(resource in (resources.get(field) or {}) for field in fields)
 
 
 # Other runs

@@ -57,13 +57,39 @@ class _ResourceClaim(_Shape, frozen=True):
     resource_claim_template_name: str = ""
 
 
+class _Requirement(_Shape, frozen=True):
+    key: str
+    operator: str
+    values: list[str] = []
+
+
+class _Term(_Shape, frozen=True):
+    match_expressions: list[_Requirement] = []
+    match_fields: list[_Requirement] = []
+
+
+class _Terms(_Shape, frozen=True):
+    node_selector_terms: list[_Term] = []
+
+
+class _NodeAffinity(_Shape, frozen=True, rename={"required": "requiredDuringSchedulingIgnoredDuringExecution"}):
+    required: _Terms = _Terms()
+
+
+class _Affinity(_Shape, frozen=True):
+    node_affinity: _NodeAffinity = _NodeAffinity()
+
+
 class _PodSpec(_Shape, frozen=True):
     containers: list[_Container] = []
     init_containers: list[_Container] = []
     volumes: list[_Volume] = []
     resource_claims: list[_ResourceClaim] = []
     tolerations: list[dict[str, Any]] = []
-    affinity: dict[str, Any] = {}
+    affinity: _Affinity = _Affinity()
+    node_selector: dict[str, str] = {}
+    node_name: str = ""
+    resources: _Resources = _Resources()
 
 
 class _PodTemplate(_Shape, frozen=True):

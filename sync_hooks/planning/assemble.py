@@ -8,14 +8,15 @@ import msgspec
 
 from sync_hooks.api.limits import LARGEST_OBJECT_BYTES
 from sync_hooks.api.names import GPU, shorten
-from sync_hooks.api.quantity import whole_units
-from sync_hooks.api.trainer import CONFIG_MAP, WORKER, JsonObject, kind_of, name_of, pod_of
+from sync_hooks.api.trainer import CONFIG_MAP, JsonObject, kind_of, name_of
 from sync_hooks.cluster.nodes import LABEL_GPU_PRESENT, LABEL_GPU_PRODUCT, LABEL_HOSTNAME, hostname
 from sync_hooks.cluster.platform import products_of
 from sync_hooks.cluster.resources import offered
+from sync_hooks.cluster.scheduling import required_terms
 from sync_hooks.planning import reasons
-from sync_hooks.planning.counts import named_gpus
+from sync_hooks.planning.amounts import requests
 from sync_hooks.planning.plan import Plan, Unplannable
+from sync_hooks.planning.requests import worker_of
 from sync_hooks.planning.room import largest_job, stored_bytes, too_many
 from sync_hooks.planning.state import State, give_up
 
@@ -108,7 +109,7 @@ def _requirements(state: State) -> list[JsonObject]:
     wanted += [requirement.to_dict() for requirement in target.match_expressions or ()]
     products = products_of(state.selection.kept)
     wanted += [{"key": LABEL_GPU_PRODUCT, "operator": "In", "values": list(products)}] if products else []
-    if target.node_names:
+    if target.node_names or required_terms(worker_of(state)) is not None:  # ours take the place of the workers' own
         names = [hostname(node) for node in state.selection.kept]
         wanted.append({"key": LABEL_HOSTNAME, "operator": "In", "values": names})
     return [requirement for number, requirement in enumerate(wanted) if requirement not in wanted[:number]]
@@ -121,10 +122,5 @@ def _has_room_for_two(state: State) -> bool:
 
 
 def _requested(state: State) -> int:
-    """Return the GPUs that a worker requests after all overrides, the smallest number where several are named."""
-    jobs = state.draft.runtime["spec"]["template"]["spec"]["replicatedJobs"]
-    pods = [pod_of(job) for job in jobs if job["name"] == WORKER]
-    containers = [one for pod in pods for one in pod.get("containers") or () if one["name"] == WORKER]
-    trainer = state.draft.job["spec"]["workload"]["trainJob"]["trainer"]
-    given = [*(one.get("resources") or {} for one in containers), trainer.get("resourcesPerNode") or {}]
-    return min((whole_units(amount) for resources in given for amount in named_gpus(resources)), default=0)
+    """Return the GPUs that a worker requests after all overrides."""
+    return int(requests(worker_of(state)).get(GPU, 0))

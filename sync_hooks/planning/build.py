@@ -24,7 +24,7 @@ from sync_hooks.planning.grouping import form_groups
 from sync_hooks.planning.orchestration import orchestration_of
 from sync_hooks.planning.plan import Plan, RunIdentity, Unplannable
 from sync_hooks.planning.rendering import render
-from sync_hooks.planning.requests import check_requests
+from sync_hooks.planning.requests import check_choice, check_companions, check_requests
 from sync_hooks.planning.restarts import warn_of_restarts
 from sync_hooks.planning.state import State, Step, give_up
 
@@ -62,6 +62,7 @@ STEPS: tuple[Step, ...] = (
     apply_rows,
     apply_overrides,
     clean,
+    check_choice,
     check_requests,
     check_references,
     check_gang,
@@ -70,6 +71,7 @@ STEPS: tuple[Step, ...] = (
     patch_everywhere,
     warn_of_restarts,
     form_groups,
+    check_companions,
 )
 
 

@@ -73,16 +73,18 @@ def settle_tolerations(state: State) -> State | Unplannable:
 
 
 def patch_everywhere(state: State) -> State | Unplannable:
-    """Name every replicatedJob in our runtimePatch: what is not named there is neither pinned nor labelled."""
+    """Name every replicatedJob in our runtimePatch, and let it be the last.
+
+    What is not named there is neither pinned nor labelled; what a later patch says takes the place of our pins.
+    """
     job = state.draft.job
     train_job = job["spec"]["workload"]["trainJob"]
     names = [one["name"] for one in state.draft.runtime["spec"]["template"]["spec"]["replicatedJobs"]]
     patches = train_job.get("runtimePatches") or []
     ours = next((patch for patch in patches if patch["manager"] == PATCH_MANAGER), {"manager": PATCH_MANAGER})
     changed = _with_names(ours, names)
-    listed = [changed if patch is ours else patch for patch in patches]
-    complete = listed if any(patch is ours for patch in patches) else [changed, *listed]
-    workload = {**job["spec"]["workload"], "trainJob": {**train_job, "runtimePatches": complete}}
+    others = [patch for patch in patches if patch is not ours]
+    workload = {**job["spec"]["workload"], "trainJob": {**train_job, "runtimePatches": [*others, changed]}}
     return replace(state, draft=replace(state.draft, job={**job, "spec": {**job["spec"], "workload": workload}}))
 
 

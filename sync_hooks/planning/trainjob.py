@@ -48,7 +48,7 @@ def render_train_job(
 
 def _labelled_patches(patches: list[JsonObject], labels: Mapping[str, str]) -> list[JsonObject]:
     if not any(patch.get("manager") == PATCH_MANAGER for patch in patches):
-        patches = [{"manager": PATCH_MANAGER}, *patches]
+        patches = [*patches, {"manager": PATCH_MANAGER}]
     return [_labelled(patch, labels) if patch.get("manager") == PATCH_MANAGER else patch for patch in patches]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,12 @@ import pytest
 
 from sync_hooks.api.crd import crd
 from sync_hooks.api.kinds import KINDS
+from sync_hooks.api.quantity import parse_quantity
+from sync_hooks.execution.quota import group_needs
+from sync_hooks.planning.amounts import requests
 from sync_hooks.planning.job import render_job
 from sync_hooks.planning.plan import Plan, RunIdentity
+from sync_hooks.planning.pods import pods_of
 from sync_hooks.planning.trainjob import render_train_job
 from sync_hooks.runtimes.ssh import WORKER_START
 from tests.cluster import build, devices
@@ -145,13 +150,17 @@ def forwarded(launcher: Object) -> dict[str, str | None]:
     return {name: value if equals else None for name, equals, value in (item.partition("=") for item in operands)}
 
 
-def assert_placed_alike(pod: Object, job: Object) -> None:
-    """Affinity, tolerations and labels: what puts a pod onto the group's nodes and lets it be found there."""
+def assert_pinned(pod: Object) -> None:
     [term] = pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][
         "nodeSelectorTerms"
     ]
     values = ["gpu-0000", "gpu-0001"]
     assert term == {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": values}]}
+
+
+def assert_placed_alike(pod: Object, job: Object) -> None:
+    """Affinity, tolerations and labels: what puts a pod onto the group's nodes and lets it be found there."""
+    assert_pinned(pod)
     assert {"operator": "Exists"} in pod["spec"]["tolerations"]
     assert pod["metadata"]["labels"]["cre.nvidia.com/job"] == job["metadata"]["name"]
 
@@ -229,3 +238,60 @@ def test_a_pod_of_a_platform_with_devices_claims_them(cluster: Cluster) -> None:
         assert claims == {"compute-domain": f"{job}-channel", "gpu": f"{job}-gpu", "rdma": f"{job}-rdma"}
         assert "nvidia.com/gpu" not in container(pod)["resources"].get("limits", {})
         assert {one["name"] for one in container(pod)["resources"]["claims"]} == set(claims)
+
+
+RESOURCES = {"limits": {"cpu": "3", "memory": "8Gi"}, "requests": {"cpu": "2500m"}}
+LITTLE = {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "250m"}}
+SIDECAR = {"name": "beside", "image": "x", "restartPolicy": "Always", "resources": LITTLE}
+INIT = [SIDECAR, {"name": "first", "image": "x", "resources": {"limits": {"cpu": "4", "memory": "9Gi"}}}]
+OF_NEW_KINDS = ("count/jobs.cre.nvidia.com", "count/trainjobs.trainer.kubeflow.org", "count/jobsets.jobset.x-k8s.io")
+"""A quota controller counts these only half a minute after their definitions were made."""
+OWN = {
+    "nodeSelector": {"kubernetes.io/arch": "amd64"},
+    "securityContext": {"fsGroup": 5},
+    "containers": [{"name": "node", "securityContext": {"privileged": True}}],
+    **{"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}}},
+}
+
+
+def overridden() -> list[Object]:
+    """Patch the workers as a user may, and let the trainer have resources of its own."""
+    job = {"name": "node", "template": {"spec": {"template": {"spec": OWN}}}}
+    spec = {"template": {"spec": {"replicatedJobs": [job]}}}
+    patches = [{"manager": "team.example.com/own", "trainingRuntimeSpec": spec}]
+    train_job = {"runtimePatches": patches, "trainer": {"resourcesPerNode": {"limits": {"cpu": "5"}}}}
+    return [{"jobTemplate": {"spec": {"workload": {"trainJob": train_job}}}}]
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_pods_are_made_and_counted_by_a_quota_as_planning_counts_them(cluster: Cluster, framework: str) -> None:
+    cluster.nodes("aws", "h100", 2)
+    cluster.run_for(60)
+    fields = {"resources": RESOURCES, "initContainers": INIT, "overrides": overridden()}
+    made = rendered(cluster, "counted", "aws-h100", framework, **fields)
+    needs = {name: amount for name, amount in group_needs(made[0]).items() if name not in OF_NEW_KINDS}
+    hard = {"hard": dict.fromkeys(needs, "1P")}
+    apply(cluster, {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "all"}, "spec": hard})
+    cluster.eventually(lambda: cluster.kubectl.get("resourcequota", "all").get("status", {}).get("hard"), 30)
+    before = used(cluster)
+    create(cluster, *made)
+    for name, found in pods(cluster, int(needs["pods"])).items():
+        for pod in found:
+            wanted = pods_of(made[0])[name]
+            assert requests(pod["spec"]) == requests(wanted)
+            assert {key: pod["spec"].get(key, {}) for key in ("nodeSelector", "securityContext")} == {
+                key: wanted.get(key, {}) for key in ("nodeSelector", "securityContext")
+            }
+            own = container({"spec": wanted}).get("securityContext", {})
+            assert container(pod).get("securityContext", {}) == own
+            assert_pinned(pod)
+    assert taken(before, used(cluster)) == needs
+
+
+def used(cluster: Cluster) -> dict[str, Fraction]:
+    told = cluster.kubectl.get("resourcequota", "all")["status"].get("used", {})
+    return {name: parse_quantity(amount) or Fraction(0) for name, amount in told.items()}
+
+
+def taken(before: Mapping[str, Fraction], after: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    return {name: amount - before.get(name, 0) for name, amount in after.items()}

@@ -15,6 +15,7 @@ from sync_hooks.execution.preflight import look_ahead
 from sync_hooks.planning.plan import PLAN_KEY, Plan, Unplannable, encode, sha256
 from tests.support.asking import installed
 from tests.support.hooks import condition, live, manifest
+from tests.support.nodes import nodes
 from tests.support.planned import planned
 from tests.support.runs import run_spec
 
@@ -27,10 +28,6 @@ EMPTY: dict[Read, Any] = {NAMESPACE: None, QUOTAS: (), RUNS: ()}
 
 def namespace(level: str) -> LiveObject:
     return live(manifest("Namespace", "default", apiVersion="v1", metadata={"labels": {ENFORCE: level}}))
-
-
-def quota(hard: dict[str, str], used: dict[str, str] | None = None, **spec: Any) -> LiveObject:
-    return live(manifest("ResourceQuota", "small", spec={"hard": hard, **spec}, status={"used": used or {}}))
 
 
 def check(plan: Plan, **found: Any) -> Plan | Unplannable:
@@ -61,58 +58,40 @@ def test_pods_that_the_namespace_allows_are_planned(framework, level):
     assert check(plan, namespace=namespace(level)) == plan
 
 
-def test_a_quota_that_no_group_fits_into_ends_planning():
-    found = check(planned(), quotas=(quota({"requests.nvidia.com/gpu": "15"}),))
-    assert isinstance(found, Unplannable)
-    assert (found.reason, "needs 16 requests.nvidia.com/gpu" in found.message) == ("QuotaTooSmall", True)
+def patched(replicated_job: str, **pod: Any) -> dict[str, Any]:
+    """Patch the pods of a TrainJob, as an override may."""
+    job = {"name": replicated_job, "template": {"spec": {"template": {"spec": pod}}}}
+    spec = {"template": {"spec": {"replicatedJobs": [job]}}}
+    patches = [{"manager": "team.example.com/own", "trainingRuntimeSpec": spec}]
+    return {"overrides": [{"jobTemplate": {"spec": {"workload": {"trainJob": {"runtimePatches": patches}}}}}]}
 
 
-def test_a_quota_that_is_used_up_is_a_warning():
-    found = check(planned(), quotas=(quota({"pods": "10"}, {"pods": "9"}),))
-    assert isinstance(found, Plan)
-    assert found.warnings == (
-        "ResourceQuota small leaves 1 pods, a group needs 2: groups wait until others have ended",
-    )
-
-
-def test_a_quota_of_a_scope_says_nothing_of_these_pods():
-    assert check(planned(), quotas=(quota({"pods": "0"}, scopes=["BestEffort"]),)) == planned()
-
-
-VALUES = {"cpu": "8", "memory": "64Gi"}
-COUNTED = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
-INIT = {"name": "fetch", "image": "fetch:1"}
-
-
-@pytest.mark.parametrize("resource", COUNTED)
-@pytest.mark.parametrize("framework", ["exec", "mpi", "torch"])
-def test_a_run_with_limits_starts_under_any_quota_of_cpu_and_memory(framework, resource):
-    plan = planned(run_spec(framework, resources={"limits": VALUES}))
-    assert check(plan, quotas=(quota({resource: "1Pi"}),)) == plan
+HOST = {"name": "host", "hostPath": {"path": "/"}}
+SAFE = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+ORDINARY = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
 
 
 @pytest.mark.parametrize(
-    ("spec", "lacking"),
+    ("pod", "refused"),
     [
-        pytest.param({}, "node", id="workers without values"),
-        pytest.param({"resources": {"limits": VALUES}, "initContainers": [INIT]}, "fetch", id="an init container"),
-        pytest.param({"initContainers": [INIT]}, "fetch, node", id="both"),
+        pytest.param({"volumes": [HOST]}, "the pod has volumes of type hostPath", id="a volume"),
+        pytest.param(
+            {"containers": [{"name": "node", "securityContext": {"privileged": True}}]},
+            "container node is privileged",
+            id="a privileged container",
+        ),
     ],
 )
-@pytest.mark.parametrize("resource", COUNTED)
-def test_each_container_without_a_value_that_a_quota_counts_is_named_although_others_have_one(resource, spec, lacking):
-    found = check(planned(run_spec("mpi", **spec)), quotas=(quota({resource: "1Pi"}),))
-    assert isinstance(found, Plan)
-    assert found.warnings == (
-        f"ResourceQuota small counts {resource}, which containers of this run do not set ({lacking}): "
-        "their pods are refused unless a LimitRange sets it",
-    )
+def test_what_a_patch_of_the_trainjob_adds_to_pods_is_refused_as_the_namespace_would(pod, refused):
+    found = check(planned(run_spec(**patched("node", **pod))), namespace=namespace("baseline"))
+    assert isinstance(found, Unplannable)
+    assert refused in found.message
 
 
-def test_requests_are_no_limits_for_a_quota():
-    found = check(planned(run_spec(resources={"requests": VALUES})), quotas=(quota(dict.fromkeys(COUNTED, "1Pi")),))
-    assert isinstance(found, Plan)
-    assert [warning.split(", which")[0].split()[-1] for warning in found.warnings] == ["limits.cpu", "limits.memory"]
+def test_what_a_patch_of_the_trainjob_makes_safe_is_not_refused():
+    pod = {"securityContext": ORDINARY, "containers": [{"name": "node", "securityContext": SAFE}]}
+    plan = planned(run_spec(**patched("node", **pod)), nodes(2, platform="onprem"))
+    assert check(plan, namespace=namespace("restricted")) == plan
 
 
 def test_what_cannot_be_read_is_not_held_against_the_run():

@@ -237,9 +237,16 @@ RUNTIME = {
 TRAINER = {"spec": {"workload": {"trainJob": {"trainer": {"resourcesPerNode": FEWER}}}}}
 
 
-@pytest.mark.parametrize("override", [{"dependencies": [RUNTIME]}, {"jobTemplate": TRAINER}], ids=["runtime", "job"])
-def test_workers_keep_apart_where_an_override_lets_them_request_fewer_gpus(override):
-    job = rendered_job(planned(run_spec("mpi", overrides=[override]), nodes(2, gpus="8")))
+@pytest.mark.parametrize(
+    ("framework", "override"),
+    [
+        pytest.param("mpi", {"dependencies": [RUNTIME]}, id="of the runtime under mpi"),
+        pytest.param("torch", {"dependencies": [RUNTIME]}, id="of the runtime"),
+        pytest.param("torch", {"jobTemplate": TRAINER}, id="of the trainer"),
+    ],
+)
+def test_workers_keep_apart_where_an_override_lets_them_request_fewer_gpus(framework, override):
+    job = rendered_job(planned(run_spec(framework, overrides=[override]), nodes(2, gpus="8")))
     assert "podAntiAffinity" in pod_specs(train_job_of(job))["node"]["spec"]["affinity"]
 
 
