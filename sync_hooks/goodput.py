@@ -60,7 +60,7 @@ def _of_job(sample: Sample) -> Answer:
     if isinstance(job, Unreadable):
         return answering.wait(sample, job)
     if sampling.is_early(sample, job):
-        return answering.unchanged(sample.request, answering.NOT_YET_RESYNC_SECONDS)
+        return answering.NOT_YET
     if isinstance(job, Gone) and status.job_uid is None:
         return answering.wait(sample, NotThere("JobNotFound", job.message))
     if isinstance(job, Gone):

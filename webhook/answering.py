@@ -60,6 +60,8 @@ class HookResponse:
     """Whether the parent's next request is a step that nothing should hold up; None where the answer says nothing."""
     fault: str = ""
     """A fault of our own that the answer tells of, with its traceback."""
+    passing: bool = False
+    """What is in the way is being written at this moment: to ask again a moment later may bring another answer."""
 
 
 # Where the CPU of a call goes, measured with the calls of a whole run: about half is HTTP (TLS, gunicorn, Flask), an
@@ -81,7 +83,7 @@ def answer(controller: str, hook: str, body: bytes, read: Reader, now: datetime)
         return HookResponse(400, _text(f"the parent of {controller} is a {PARENTS[controller]}"))
     result = _ask(function, request, read, now)
     if isinstance(result, Busy):
-        return HookResponse(429, _text(result.reason), result.retry_after)
+        return HookResponse(429, _text(result.reason), result.retry_after, passing=result.passing)
     body = _encode(request, result, hook)
     return HookResponse(
         200, body, parent=request.parent, events=result.events, pressing=result.pressing, fault=result.fault

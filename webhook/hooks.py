@@ -7,9 +7,10 @@ grows to a quarter of an hour, and because a wrong 200 would delete children.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
-from time import monotonic, perf_counter
+from time import monotonic, perf_counter, sleep
 
 import msgspec
 from flask import Flask, request
@@ -29,6 +30,7 @@ from webhook.response import JsonResponse
 from webhook.settings import Settings
 
 OWN_TROUBLE_RETRY_SECONDS = 10
+MOMENT_SECONDS = 0.15  # in which Metacontroller writes a parent's status, having carried out what was asked of children
 
 log = logging.getLogger(__name__)
 
@@ -65,18 +67,31 @@ def _answer(controller: str, hook: str, observer: Observer, pace: Pace, logs: Bu
     """Answer a call, and count it; the time it takes is that from when its turn has come."""
     try:
         with read_body() as body:
-            note_held(controller, pace.keep(body))
+            held = pace.keep(body)
             began = perf_counter()
             until = monotonic() + CALL_SECONDS
             with with_room(counted(partial(observer.read, until=until)), logs) as reading:
-                answered = answer_now(controller, hook, body, within(reading, until))
+                answered, paused = persist(lambda: answer_now(controller, hook, body, within(reading, until)))
     except HTTPException as error:
         note_answer(controller, error.code or 500)
         raise
     if answered.parent is not None and answered.pressing is not None:
         pace.note(answered.parent.metadata.uid, pressing=answered.pressing)
-    note_answer(controller, answered.status, perf_counter() - began)
+    note_held(controller, held + paused)
+    note_answer(controller, answered.status, perf_counter() - began - paused)
     return answered
+
+
+def persist(ask: Callable[[], HookResponse], pause: Callable[[float], None] = sleep) -> tuple[HookResponse, float]:
+    """Ask once more where what is in the way is passing, and return the answer and the seconds that were waited.
+
+    To have Metacontroller ask again would take a second, and as much work again.
+    """
+    answered = ask()
+    if not answered.passing:
+        return answered, 0.0
+    pause(MOMENT_SECONDS)
+    return ask(), MOMENT_SECONDS
 
 
 def answer_now(controller: str, hook: str, body: bytes, read: Reader) -> HookResponse:

@@ -157,6 +157,8 @@ class Busy:
 
     reason: str
     retry_after: int = 10
+    passing: bool = False
+    """What is in the way is being written at this moment: the edge may look once more before it answers."""
 
 
 Answer = Reads | Result | Busy

@@ -26,10 +26,11 @@ from sync_hooks.execution.job_answer import answer, ending, enter, fail, keep_tr
 from sync_hooks.execution.job_dependencies import blocking, missing_dependencies
 from sync_hooks.execution.ownership import standing
 from sync_hooks.execution.phase import PENDING, is_live
-from sync_hooks.execution.unseen import GivenUp, look_again, look_for
+from sync_hooks.execution.unseen import NOT_SEEN, GivenUp, look_again, look_for
 from sync_hooks.execution.waiting import CHILD_GIVE_UP_SECONDS, next_look, wait, wait_within
 from sync_hooks.planning.trainjob import render_train_job
 
+TRAIN_JOB_NOT_SEEN = f"TrainJob{NOT_SEEN}"
 WORKLOAD_DELETED = "WorkloadDeleted"
 
 
@@ -73,7 +74,7 @@ def _taken(request: Request, status: JobStatus, live: LiveObject, now: datetime)
         return fail(request, status, CREATION_ERROR, text, now)
     if whose == "going":
         return _wait_for_room(request, status, name, now)
-    waiting = wait(status.waiting, "TrainJobNotSeen", f"TrainJob {name} is being created", now, f"TrainJob/{name}")
+    waiting = wait(status.waiting, TRAIN_JOB_NOT_SEEN, f"TrainJob {name} is being created", now, f"TrainJob/{name}")
     new = status.model_copy(update={"waiting": waiting, "workload_phase": PENDING})
     return answer(request, new, resync_after=next_look(waiting, now))
 

@@ -27,6 +27,7 @@ from sync_hooks.execution.waiting import (
     waited,
 )
 
+NOT_SEEN = "NotSeen"  # behind the kind of what is waited for
 SYNC_ERROR = "SyncError"  # Metacontroller's reason for what it could not do with a parent's children
 
 
@@ -43,7 +44,7 @@ def look_for(
 ) -> Reads | Waiting | GivenUp:
     """Say what is to be done about a child that is not seen yet; ``child`` is the whole object that was asked for."""
     kind, name = child["kind"], child["metadata"]["name"]
-    reason, object_, text = f"{kind}NotSeen", f"{kind}/{name}", f"{kind} {name} is being created"
+    reason, object_, text = f"{kind}{NOT_SEEN}", f"{kind}/{name}", f"{kind} {name} is being created"
     waiting = wait_within(CHILD_GIVE_UP_SECONDS, old, reason, text, now, object_)
     if waiting and not is_overdue(waiting) and waited(waiting, now) <= CHILD_LIVE_READ_SECONDS:
         return waiting

@@ -9,7 +9,7 @@ from sync_hooks.api.logcursor import LogCursor
 from sync_hooks.api.observed import Log
 from sync_hooks.api.request import Request
 from sync_hooks.api.status import write_status
-from sync_hooks.api.sync import Result, Unreadable
+from sync_hooks.api.sync import Busy, Result, Unreadable
 from sync_hooks.api.time import parse_rfc3339, rfc3339
 from sync_hooks.measurements.page import is_lost
 from sync_hooks.measurements.pods import NotThere
@@ -18,7 +18,9 @@ from sync_hooks.measurements.subject import JobState
 
 WAITING_RESYNC_SECONDS = 15  # for a Job to start, for what cannot be read
 NEXT_PAGE_RESYNC_SECONDS = 1
-NOT_YET_RESYNC_SECONDS = 1  # a Job tells of an end and then writes it down
+NOT_YET = Busy("the Job tells of an end that it has not written down yet", retry_after=1, passing=True)
+"""Metacontroller carries out what is asked of children before it writes the parent's status. An answer would be written
+down, and tell the Job of nothing."""
 
 JOB_RUNNING = "JobRunning"
 JOB_SUCCEEDED = "JobSucceeded"

@@ -75,9 +75,10 @@ def _is_told(request: Request, workload_uid: str | None) -> bool:
 def is_early(sample: Sample[SpecT, StatusT], job: JobState | Gone) -> bool:
     """Tell whether this sync is due only by an end of which nothing is written down yet.
 
-    It may never be: a word that was given and lost is no reason to read no more.
+    Nor may be whose end it is. It may never be: a word that was given and lost is no reason to read no more.
     """
-    if isinstance(job, Gone) or job.ended or not _is_told(sample.request, job.workload_uid):
+    told = (sample.request.parent.metadata.annotations or {}).get(ANNOTATION_ENDED)
+    if isinstance(job, Gone) or job.ended or not told or job.workload_uid not in ("", told):
         return False
     since = sample.status.last_sample_time or sample.request.parent.metadata.creation_timestamp
     return seconds_left(since, interval(sample.spec.sample_interval), sample.now) > 0

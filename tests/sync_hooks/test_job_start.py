@@ -15,6 +15,7 @@ from tests.sync_hooks.test_job import (
     FRESH,
     JOBSET,
     PODS,
+    TRAIN_JOB,
     jobset,
     parent,
     reason,
@@ -318,3 +319,48 @@ def test_a_sidecar_that_ends_in_time_lets_the_workload_succeed():
     over = train_job(condition("Complete"))
     world: dict[Read, Any] = {JOBSET: jobset(), PODS: ended, FRESH: ended}
     assert states(sync(parent(dict(found.status)), [over], world, 1710))["Succeeded"] == "True"
+
+
+ASKED = {
+    "attempt": 0,
+    "waiting": {
+        "reason": "TrainJobNotSeen",
+        "message": f"TrainJob {ATTEMPT} is being created",
+        "object": f"TrainJob/{ATTEMPT}",
+        "since": STAMP,
+    },
+}
+UNREADY = {"name": "node", "ready": 0, "succeeded": 0, "failed": 0, "active": 2}
+
+
+def counted(**counts: int) -> dict[str, Any]:
+    return {**train_job(), "status": {"jobsStatus": [{**UNREADY, **counts}]}}
+
+
+@pytest.mark.parametrize("made", [train_job(), counted()], ids=["no status", "pods that are not ready"])
+def test_nothing_is_written_of_a_train_job_that_has_nothing_to_tell(made: dict[str, Any]):
+    answer = sync(parent(ASKED), [made], {}, 4)
+    assert (answer.status, answer.resync_after, len(answer.children)) == (ASKED, 27, 1)
+
+
+@pytest.mark.parametrize(
+    ("made", "seconds"),
+    [
+        pytest.param(counted(ready=1), 4, id="a worker is ready"),
+        pytest.param(counted(succeeded=1), 4, id="a worker has ended"),
+        pytest.param(counted(failed=1), 4, id="a worker has failed"),
+        pytest.param(train_job(condition("Failed", reason="x")), 4, id="it has failed"),
+        pytest.param(train_job(suspend=True), 4, id="it is held back"),
+        pytest.param(train_job(), 31, id="half a minute is over"),
+        pytest.param(train_job(), -4, id="the clock stepped back"),
+    ],
+)
+def test_a_train_job_that_tells_something_or_nothing_for_half_a_minute_is_noted(made: dict[str, Any], seconds: int):
+    answer = sync(parent(ASKED), [made], {JOBSET: jobset(), PODS: (), FRESH: ()}, seconds)
+    assert answer.status["workloadRef"]["uid"] == f"uid-{ATTEMPT}"
+
+
+def test_a_train_job_that_goes_before_it_brought_anything_is_made_again():
+    answer = sync(parent(ASKED), [], {TRAIN_JOB: None, JOBSET: None}, 4)
+    assert [child["metadata"]["name"] for child in answer.children] == [ATTEMPT]
+    assert states(answer)["InProgress"] == "True"

@@ -18,7 +18,7 @@ from tests.webhook.serving import ROOT
 from webhook import hooks
 from webhook.answering import HookResponse
 from webhook.apiserver import CONNECT_SECONDS, READ_SECONDS
-from webhook.hooks import OWN_TROUBLE_RETRY_SECONDS, answer_now
+from webhook.hooks import OWN_TROUBLE_RETRY_SECONDS, answer_now, persist
 from webhook.logs import ROOM_SECONDS
 from webhook.observer import CALL_SECONDS, LOG_SECONDS, within
 from webhook.pace import FREE_BYTES
@@ -75,6 +75,14 @@ def test_a_sync_is_timed_and_its_reads_are_counted(client: FlaskClient) -> None:
     path, headers = "/hooks/cre-workloadruns/sync", {"Authorization": f"Bearer {TOKEN}"}
     assert client.post(path, data=body(), headers=headers).status_code in (200, 429)
     assert seen() == (reads + 1, syncs + 1)
+
+
+def test_what_is_in_the_way_for_a_moment_is_asked_about_once_more() -> None:
+    busy, done = HookResponse(429, b"", 1, passing=True), HookResponse(200, b"{}")
+    for answers_, expected in (([busy, done], (done, [0.15])), ([busy, busy], (busy, [0.15])), ([done], (done, []))):
+        waited: list[float] = []
+        last, seconds = persist(iter(answers_).__next__, waited.append)
+        assert ((last, waited), seconds) == (expected, sum(waited))
 
 
 @pytest.mark.parametrize("path", ["/hooks//cre-jobs/sync", "/hooks/cre-jobs//sync", "/hooks/cre-jobs/sync/"])

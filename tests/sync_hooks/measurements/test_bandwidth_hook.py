@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sync_hooks.api.sync import GetLogProfile, GetObject, ListPods, ReadLog
+from sync_hooks.api.sync import Busy, GetLogProfile, GetObject, ListPods, ReadLog
 from tests.sync_hooks.measurements.bandwidths import POD, TABLE, ended, finished, outcome, peak, world
 from tests.sync_hooks.measurements.tables import SWEEP, table
 from tests.sync_hooks.measurements.worlds import job, jobset, pod, stamp, stamped
@@ -58,12 +58,15 @@ def test_an_end_that_the_job_tells_of_is_read_at_once() -> None:
     assert running.condition("Complete")["reason"] == "JobSucceeded"
 
 
-def test_an_end_that_is_told_before_the_job_shows_it_is_waited_for_without_reading() -> None:
+@pytest.mark.parametrize("reference", [{"name": "job-w0", "uid": "uid-w0"}, None], ids=["noted", "not noted"])
+def test_an_end_that_is_told_before_the_job_shows_it_is_waited_for_without_reading(reference) -> None:
     running = world()
     running.sync(20)
-    running.told, before = "uid-w0", dict(running.status)
-    assert running.sync(30).resync_after == 1
-    assert (running.status, {type(read) for read in running.seen}) == (before, {GetObject, GetLogProfile})
+    assert running.job is not None
+    running.job["status"]["workloadRef"] = reference
+    running.told = "uid-w0"
+    assert running.ask(30) == Busy("the Job tells of an end that it has not written down yet", 1, passing=True)
+    assert {type(read) for read in running.seen} == {GetObject, GetLogProfile}
 
 
 def test_a_word_of_an_end_that_never_comes_stops_no_samples() -> None:

@@ -20,7 +20,7 @@ import yaml
 
 from sync_hooks import bandwidth, goodput
 from sync_hooks.api.observed import LiveObject, Log, Pod
-from sync_hooks.api.sync import GetLogProfile, GetObject, ListPods, Read, ReadLog, Reads, Result, Unreadable
+from sync_hooks.api.sync import Busy, GetLogProfile, GetObject, ListPods, Read, ReadLog, Reads, Result, Unreadable
 from sync_hooks.measurements.page import PAGE_BYTES, received
 from sync_hooks.measurements.profile import CompiledProfile, read_profile
 from sync_hooks.measurements.stamp import nanoseconds, stamp_of
@@ -197,14 +197,19 @@ class World:
 
     def sync(self, seconds: float, parent: dict[str, Any] | None = None) -> Result:
         """Call the hook until it answers, and store the status; ``parent`` is an older one out of a cache."""
+        answer = self.ask(seconds, parent)
+        assert isinstance(answer, Result), answer
+        self._store(answer)
+        return answer
+
+    def ask(self, seconds: float, parent: dict[str, Any] | None = None) -> Result | Busy:
+        """Call the hook until it answers."""
         self.seen = []
         observed: dict[Read, Any] = {}
         for _ in range(6):
             answer = HOOKS[self.kind](request(parent or self.parent()), observed, at(seconds))
-            if isinstance(answer, Result):
-                self._store(answer)
+            if not isinstance(answer, Reads):
                 return answer
-            assert isinstance(answer, Reads), answer
             self.seen += answer.reads
             observed |= {read: self._read(read) for read in answer.reads}
         raise AssertionError(f"asked for {self.seen} and more")
