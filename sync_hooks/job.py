@@ -23,10 +23,10 @@ from sync_hooks.api.time import rfc3339
 from sync_hooks.api.trainer import JOBSET_VERSION
 from sync_hooks.execution.answers import keep
 from sync_hooks.execution.blame import CREATION_ERROR, TIMED_OUT, WORKLOAD_FAILED
-from sync_hooks.execution.job_answer import answer, enter, fail, keep_trying
+from sync_hooks.execution.job_answer import enter, fail, keep_trying
 from sync_hooks.execution.job_attempts import go_on
 from sync_hooks.execution.job_clock import overtime
-from sync_hooks.execution.job_launch import TRAIN_JOB_NOT_SEEN, WORKLOAD_DELETED, launch
+from sync_hooks.execution.job_launch import WORKLOAD_DELETED, launch
 from sync_hooks.execution.job_pending import hold_back
 from sync_hooks.execution.job_places import note_places, of_jobset
 from sync_hooks.execution.job_restart import begin_restart, is_restarting, may_restart
@@ -47,7 +47,7 @@ from sync_hooks.execution.phase import (
     terminal_condition,
 )
 from sync_hooks.execution.phase import SUCCEEDED as PHASE_SUCCEEDED
-from sync_hooks.execution.waiting import CHILD_GIVE_UP_SECONDS, CHILD_LIVE_READ_SECONDS, wait_within, waited
+from sync_hooks.execution.waiting import CHILD_GIVE_UP_SECONDS, wait_within
 
 
 def sync(request: Request, observed: Observed, now: datetime) -> Answer:
@@ -86,8 +86,6 @@ def _follow(
     if status.workload_ref is not None and status.workload_ref.uid != train_job.metadata.uid:
         text = f"TrainJob {train_job.name} was deleted and made again by somebody else"
         return fail(request, status, WORKLOAD_DELETED, text, now)
-    if left := _untold_seconds(status, train_job, now):
-        return answer(request, status, resync_after=left)
     reference = _reference(request, train_job)
     status = status.model_copy(update={"workload_ref": reference, "attempt": status.attempt or 0})
     if condition := terminal_condition(train_job):
@@ -97,23 +95,6 @@ def _follow(
     if doubtful := doubtful_condition(train_job):
         return _follow_doubtful(request, spec, status, train_job, doubtful, observed, now)
     return _watch(request, spec, status, train_job, observed, now)
-
-
-def _untold_seconds(status: JobStatus, train_job: TrainJobChild, now: datetime) -> float:
-    """Return how long a TrainJob that was just made may go on without a word of it, 0 where something is to be said.
-
-    What becomes of it is told by itself, and until its pods are ready there is little to tell: writing that it is seen
-    would be a fifth of what is written about a Job. One that goes before it was noted has brought nothing, and is made
-    again.
-    """
-    waiting, told = status.waiting, train_job.status
-    begun = told.conditions or any(item.ready or item.succeeded or item.failed for item in told.jobs_status)
-    if waiting is None or waiting.reason != TRAIN_JOB_NOT_SEEN or begun or train_job.spec.suspend:
-        return 0
-    if waiting.since > rfc3339(now):  # a clock stepped back: nobody knows how long it has been
-        return 0
-    so_far = waited(waiting, now)
-    return CHILD_LIVE_READ_SECONDS + 1 - so_far if so_far <= CHILD_LIVE_READ_SECONDS else 0
 
 
 def _follow_doubtful(

@@ -321,46 +321,42 @@ def test_a_sidecar_that_ends_in_time_lets_the_workload_succeed():
     assert states(sync(parent(dict(found.status)), [over], world, 1710))["Succeeded"] == "True"
 
 
-ASKED = {
-    "attempt": 0,
-    "waiting": {
-        "reason": "TrainJobNotSeen",
-        "message": f"TrainJob {ATTEMPT} is being created",
-        "object": f"TrainJob/{ATTEMPT}",
-        "since": STAMP,
-    },
-}
-UNREADY = {"name": "node", "ready": 0, "succeeded": 0, "failed": 0, "active": 2}
+def made_at(stamp: str, status: dict[str, Any] | None = None) -> dict[str, Any]:
+    made = parent(status)
+    return {**made, "metadata": {**made["metadata"], "creationTimestamp": stamp}}
 
 
-def counted(**counts: int) -> dict[str, Any]:
-    return {**train_job(), "status": {"jobsStatus": [{**UNREADY, **counts}]}}
+NOTHING: dict[Read, Any] = {TRAIN_JOB: None, JOBSET: None}
 
 
-@pytest.mark.parametrize("made", [train_job(), counted()], ids=["no status", "pods that are not ready"])
-def test_nothing_is_written_of_a_train_job_that_has_nothing_to_tell(made: dict[str, Any]):
-    answer = sync(parent(ASKED), [made], {}, 4)
-    assert (answer.status, answer.resync_after, len(answer.children)) == (ASKED, 27, 1)
+def test_nothing_is_written_of_a_job_that_has_just_been_made():
+    answer = sync(made_at(STAMP), [], NOTHING, 4)
+    assert [child["metadata"]["name"] for child in answer.children] == [ATTEMPT]
+    assert (answer.status, answer.resync_after) == ({}, 27)
 
 
 @pytest.mark.parametrize(
     ("made", "seconds"),
     [
-        pytest.param(counted(ready=1), 4, id="a worker is ready"),
-        pytest.param(counted(succeeded=1), 4, id="a worker has ended"),
-        pytest.param(counted(failed=1), 4, id="a worker has failed"),
-        pytest.param(train_job(condition("Failed", reason="x")), 4, id="it has failed"),
-        pytest.param(train_job(suspend=True), 4, id="it is held back"),
-        pytest.param(train_job(), 31, id="half a minute is over"),
-        pytest.param(train_job(), -4, id="the clock stepped back"),
+        pytest.param(STAMP, -4, id="the clock is behind the API server's"),
+        pytest.param("", 4, id="nobody knows when it was made"),
+        pytest.param("2025-12-31T12:00:00Z", 0, id="nobody looked for a day"),
     ],
 )
-def test_a_train_job_that_tells_something_or_nothing_for_half_a_minute_is_noted(made: dict[str, Any], seconds: int):
-    answer = sync(parent(ASKED), [made], {JOBSET: jobset(), PODS: (), FRESH: ()}, seconds)
-    assert answer.status["workloadRef"]["uid"] == f"uid-{ATTEMPT}"
-
-
-def test_a_train_job_that_goes_before_it_brought_anything_is_made_again():
-    answer = sync(parent(ASKED), [], {TRAIN_JOB: None, JOBSET: None}, 4)
+def test_a_job_of_which_nobody_knows_how_long_it_has_waited_begins_to_wait_now(made: str, seconds: int):
+    looked: dict[Read, Any] = {ListEvents(NAMESPACE, "SyncError", "uid-run-g0-i1"): ()}
+    answer = sync(made_at(made), [], NOTHING | looked, seconds)
     assert [child["metadata"]["name"] for child in answer.children] == [ATTEMPT]
+    assert answer.status["waiting"]["reason"].startswith("TrainJobNotSeen")
     assert states(answer)["InProgress"] == "True"
+
+
+def test_a_train_job_that_cannot_be_made_is_told_of_after_half_a_minute_and_given_up():
+    looked = {ListEvents(NAMESPACE, "SyncError", "uid-run-g0-i1"): (Told(message="denied by a webhook"),)}
+    status: dict[str, Any] = {}
+    for seconds in (1, 32, 290, 301, 340):
+        answer = sync(made_at(STAMP, status), [], NOTHING | looked, seconds)
+        status = dict(answer.status)
+        if seconds == 32:
+            assert "denied by a webhook" in status["waiting"]["message"]
+    assert reason(answer, "Failed") == "WorkloadCreationError"
