@@ -16,7 +16,8 @@ READER_GONE = 141  # as a shell reports SIGPIPE
 
 MEANINGS: Mapping[int, str] = {
     DONE: "The run passed; or the command did what it was asked and no verdict was waited for.",
-    FAILED: "The run failed, is refused by admission or its namespace, or cannot be placed on the nodes.",
+    FAILED: "The run failed, is refused by admission or its namespace, or cannot be placed on the nodes; or an object "
+    "beside it in its file is refused.",
     EXIT_CANNOT: "It cannot be read or done at all: no such file, usage, no cluster, no permission, unknown run, a "
     "result that cannot be written, a fault of workloadrun itself. This beats every other code.",
     INCOMPLETE: "The run ended without a verdict on everything that was asked: nodes left out, nothing measured.",

@@ -11,19 +11,14 @@ from typing import Any
 import yaml
 
 from cli.errors import CliError
-from cli.manifests import Manifest, read_manifests
+from cli.judging import Judged, judge_file
 from cli.output import print_json, print_line, print_note
 from cli.simulator import inventory, scenario
 from cli.simulator.entry import Object
 from cli.simulator.node import InventoryError
 from cli.simulator.scenario import Scenario
-from sync_hooks.admission.admit import Admitted, admit
-from sync_hooks.admission.rules import kind_rules
-from sync_hooks.api.errors import cut
-from sync_hooks.api.model import API_VERSION
 
 DEFAULT_NAMESPACE = "default"
-PLAIN_KINDS = frozenset({("v1", "ConfigMap"), ("v1", "Secret"), ("v1", "PersistentVolumeClaim")})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +29,15 @@ class RunInput:
     written: dict[str, Any]
     """The run as its author wrote it."""
     run: dict[str, Any]
-    """The run as admission would store it; as written where it is refused."""
+    """The run as admission would store it; as written where anything in the file is refused."""
     others: tuple[dict[str, Any], ...]
-    admitted: Admitted
+    judged: tuple[Judged, ...]
+    """Every object of the file, in order."""
+
+    @property
+    def allowed(self) -> bool:
+        """Whether all that stands in the file may be stored."""
+        return all(one.admitted.allowed for one in self.judged)
 
     @property
     def name(self) -> str:
@@ -50,49 +51,49 @@ class RunInput:
 
 
 def read_run(file: str, namespace: str = DEFAULT_NAMESPACE, *, named: bool = True) -> RunInput:
-    """Read a file with exactly one WorkloadRun. Raises CliError; a refused run is returned with its errors.
+    """Read a file with exactly one WorkloadRun. Raises CliError; what is refused is returned with its errors.
 
     Objects that name no namespace get ``namespace``. A run without a name of its own is taken where it need not be
     ``named``: the cluster will make one.
     """
-    manifests = read_manifests(file)
-    for manifest in manifests:
-        _check_kind(manifest)
-    runs = [item.object for item in manifests if item.object.get("kind") == "WorkloadRun"]
+    judged = tuple(judge_file(file))
+    runs = [one for one in judged if one.kind == "WorkloadRun"]
     if len(runs) != 1:
         raise CliError(f"{file}: must hold exactly one WorkloadRun, holds {len(runs)}")
-    admitted = admit(runs[0])
-    if not admitted.allowed:
-        return RunInput(file, runs[0], runs[0], (), admitted)
-    others = tuple(_in_namespace(item.object, namespace) for item in manifests if item.object is not runs[0])
-    run = _in_namespace(admitted.object, namespace)
+    written = runs[0].manifest.object
+    given = RunInput(file, written, written, (), judged)
+    if not given.allowed:
+        return given
+    run = _in_namespace(runs[0].admitted.object, namespace)
     if named and not run["metadata"].get("name"):
-        raise CliError(f"{file}: metadata.name: a run is planned under its name, generateName has none yet")
-    return RunInput(file, _in_namespace(runs[0], namespace), run, others, admitted)
-
-
-def _check_kind(manifest: Manifest) -> None:
-    version, kind = manifest.object.get("apiVersion"), manifest.object.get("kind")
-    if kind_rules(version, kind) is None and (version, kind) not in PLAIN_KINDS:
-        found = f"unknown kind {cut(kind)} of {cut(version)}"
-        raise CliError(f"{manifest.file}: {found}; wanted is a WorkloadRun of {API_VERSION}")
+        place = runs[0].manifest.place
+        raise CliError(f"{place}: metadata.name: a run is planned under its name, generateName has none yet")
+    others = tuple(_in_namespace(one.manifest.object, namespace) for one in judged if one is not runs[0])
+    return RunInput(file, _in_namespace(written, namespace), run, others, judged)
 
 
 def _in_namespace(obj: dict[str, Any], namespace: str) -> dict[str, Any]:
-    metadata = obj.get("metadata") or {}
-    if obj.get("kind") == "LogProfile":
-        return obj
+    metadata = {name: _stored(part) for name, part in obj["metadata"].items() if part is not None}
+    if obj["kind"] == "LogProfile":
+        return {**obj, "metadata": metadata}
     return {**obj, "metadata": {**metadata, "namespace": metadata.get("namespace") or namespace}}
 
 
+def _stored(part: Any) -> Any:
+    """Return a part of metadata as the API server reads it: the null of a label or annotation is empty text."""
+    return {key: "" if value is None else value for key, value in part.items()} if isinstance(part, dict) else part
+
+
 def print_refusal(given: RunInput, output: str = "text") -> None:
-    """Print why a run is refused, as ``validate`` does, or as one JSON document."""
+    """Print why a run, or what stands beside it, is refused: as ``validate`` does, or as one JSON document."""
+    refused = [one for one in given.judged if not one.admitted.allowed]
     if output == "json":
-        errors = [{"field": e.field, "type": e.type, "message": e.message} for e in given.admitted.errors]
-        print_json({"error": {"message": f"{given.file}: the run is refused", "errors": errors}})
+        errors = [{"document": one.manifest.document, **error} for one in refused for error in one.errors]
+        named = "; ".join(f"{one.manifest.place}: {one.kind} {one.name}".rstrip() for one in refused)
+        print_json({"error": {"message": f"{named} is refused", "errors": errors}})
         return
-    for error in given.admitted.errors:
-        print_line(f"{given.file}: {error.field}: {error.message}")
+    for line in (line for one in refused for line in one.lines):
+        print_line(line)
 
 
 def tell_refusal(given: RunInput, message: str, output: str) -> None:
@@ -104,9 +105,9 @@ def tell_refusal(given: RunInput, message: str, output: str) -> None:
 
 
 def print_warnings(given: RunInput) -> None:
-    """Print what the author of a run should know, beside the result."""
-    for warning in given.admitted.warnings:
-        print_note(f"{given.file}: warning: {warning}")
+    """Print what the author of a run and of what stands beside it should know, beside the result."""
+    for warning in (warning for one in given.judged for warning in one.warnings):
+        print_note(warning)
 
 
 def read_nodes(text: str) -> Sequence[Object]:

@@ -79,7 +79,8 @@ def of_nodes(nodes: Sequence[Node]) -> Reader:
 
 def with_profiles(own: Sequence[Mapping[str, Any]], read: Reader) -> Reader:
     """Read the LogProfiles of a run's own file first: they are created before it. Raises CliError."""
-    known = {GetLogProfile(item["metadata"]["name"]): item for item in own if item["kind"] == "LogProfile"}
+    named = {item["metadata"].get("name"): item for item in own if item["kind"] == "LogProfile"}
+    known = {GetLogProfile(name): item for name, item in named.items() if name}  # else the cluster will make one
     return lambda wanted: _live(known[wanted]) if wanted in known else read(wanted)
 
 

@@ -69,7 +69,7 @@ def command(
     cluster = None if nodes else connect(chosen)
     namespace = cluster.namespace if cluster else chosen.namespace or DEFAULT_NAMESPACE
     given = read_run(path, namespace, named=dry_run)
-    if not given.admitted.allowed:
+    if not given.allowed:
         print_refusal(given, output)
         return FAILED
     _check_namespace(given, chosen)

@@ -68,7 +68,7 @@ def command(
     seconds, lasting = seconds_of("--until", until), seconds_of("--run-time", run_time)
     given, inventory = read_run(chosen_file(file, filename)), read_nodes(nodes)
     played = read_scenario(scenario)
-    if not given.admitted.allowed:
+    if not given.allowed:
         print_refusal(given, output)
         return FAILED
     print_warnings(given)
@@ -100,7 +100,7 @@ def command(
 
 def _apply(simulation: Simulation, given: RunInput) -> None:
     """Create the run with all that comes with it. Raises Refused and ApiError."""
-    known = {profile["metadata"]["name"] for profile in given.others if profile["kind"] == "LogProfile"}
+    known = {profile["metadata"].get("name") for profile in given.others if profile["kind"] == "LogProfile"}
     profiles = [profile for profile in shipped_profiles() if profile["metadata"]["name"] not in known]
     simulation.apply([*profiles, *given.others, given.run], admission)
 

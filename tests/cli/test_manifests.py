@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,30 @@ from cli.manifests import read_manifests
 
 def test_every_document_of_a_file_is_read_and_lists_are_taken_apart(tmp_path: Path) -> None:
     file = tmp_path / "objects.yaml"
-    file.write_text("a: 1\n---\n---\nkind: List\nitems: [{b: 2}, {c: 3}]\n", "utf-8")
-    assert [manifest.object for manifest in read_manifests(str(file))] == [{"a": 1}, {"b": 2}, {"c": 3}]
+    one, two, three = ({"apiVersion": "v1", "kind": kind} for kind in ("One", "Two", "Three"))
+    listed = {"kind": "List", "items": [two, three]}
+    file.write_text(f"{json.dumps(one)}\n---\n---\n{json.dumps(listed)}\n", "utf-8")
+    manifests = read_manifests(str(file))
+    assert [manifest.object for manifest in manifests] == [one, two, three]
+    assert [manifest.place.removeprefix(str(file)) for manifest in manifests] == [
+        ": document 1",
+        ": document 3: items[0]",
+        ": document 3: items[1]",
+    ]
 
 
-@pytest.mark.parametrize("text", ['{"a": "\\ud83d\\ude00"}', '\ufeff{"a": "\U0001f600"}', 'a: "\U0001f600"'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"apiVersion": "v1", "kind": "\\ud83d\\ude00"}',
+        '\ufeff{"apiVersion": "v1", "kind": "\U0001f600"}',
+        'apiVersion: v1\nkind: "\U0001f600"',
+    ],
+)
 def test_json_and_yaml_with_characters_beyond_16_bits(tmp_path: Path, text: str) -> None:
     file = tmp_path / "objects"
     file.write_text(text, "utf-8")
-    assert read_manifests(str(file))[0].object == {"a": "\U0001f600"}
+    assert read_manifests(str(file))[0].object["kind"] == "\U0001f600"
 
 
 def test_keys_are_text_as_in_json() -> None:
@@ -71,6 +87,8 @@ def test_words_are_understood_as_kubectl_understands_them(text: str, meant: Any)
         pytest.param("a: 1\nb: 2\na: 3\n", "line 3: the key 'a' stands twice", id="a-key-twice"),
         pytest.param('{"a": 1, "a": 2}', "the key 'a' stands twice", id="a-key-twice-in-json"),
         pytest.param("just text", "holds no Kubernetes object", id="text"),
+        pytest.param("a: 1\n", "has neither apiVersion nor kind", id="neither-apiVersion-nor-kind"),
+        pytest.param("kind: A\n", "apiVersion: Required value", id="no-apiVersion"),
         pytest.param("- a\n- b\n", "holds no Kubernetes object", id="a-list"),
         pytest.param("kind: List\napiVersion: v1\n", "a List without a list", id="a-list-without-items"),
         pytest.param("a: &a [*a]\n", "", id="a-loop"),

@@ -63,7 +63,7 @@ def test_what_is_refused_beside_the_run_is_a_refusal_too(tmp_path: Path, output:
     profile = {"apiVersion": "cre.nvidia.com/v1alpha1", "kind": "LogProfile", "metadata": {"name": "own"}, "spec": {}}
     called = call("simulate", written(tmp_path, profile), "--nodes", "aws/h100x4", "-o", output)
     assert called.code == 1
-    assert "spec" in (called.document["error"]["message"] if output == "json" else called.out)
+    assert "spec" in (called.document["error"]["errors"][0]["field"] if output == "json" else called.out)
 
 
 def test_nodes_that_were_left_out_make_it_incomplete() -> None:
