@@ -21,6 +21,7 @@ from cli.kubeconfig import (
     check_kubeconfig,
     errors_of_client,
     find_kubeconfig,
+    named,
     own_namespace,
 )
 from cli.options import ClusterFlags
@@ -34,7 +35,6 @@ PAUSES = (0.5, 2.0)  # seconds before a second and a third try
 TRANSIENT = frozenset({0, 429, 500, 502, 503, 504})
 
 _NAME = re.compile(OBJECT_NAMES.pattern)
-_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 Item = TypeVar("Item")
@@ -189,8 +189,7 @@ def connect(flags: ClusterFlags) -> Cluster:
 
     Raises CliError where there is none.
     """
-    if flags.namespace and not _NAMESPACE.fullmatch(flags.namespace):
-        raise CliError(f"--namespace: {flags.namespace!r} is no name of a namespace")
+    flags.check_namespace()
     file = find_kubeconfig(flags.kubeconfig)
     if not file and not SERVICE_ACCOUNT.exists():
         raise CliError(f"no cluster: there is no {DEFAULT_KUBECONFIG}; give one by --kubeconfig or KUBECONFIG")
@@ -209,7 +208,7 @@ def check_name(kind: str, name: str) -> None:
 
 
 def _api_server(file: str, context: str) -> ApiServer:
-    where = f"no cluster: {file or 'service account'}"
+    where = f"no cluster: {named(file) or 'service account'}"
     with errors_of_client() as said:
         try:
             api = ApiServer(file or None, context or None)

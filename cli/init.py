@@ -13,6 +13,7 @@ from cli.errors import CliError
 from cli.exits import DONE
 from cli.output import print_text
 from sync_hooks.api.crd import object_schema
+from sync_hooks.api.errors import cut
 from sync_hooks.api.kinds import KINDS
 from sync_hooks.api.limits import RUN_NAMES
 from sync_hooks.api.model import API_VERSION
@@ -69,7 +70,11 @@ OPTIONAL: Mapping[str, Any] = {
 @click.option("--image", default="", help="Container image of the workload.")
 def command(framework: str, name: str, image: str) -> int:
     """Print a commented WorkloadRun to start from: workloadrun init --framework mpi > run.yaml."""
-    if not re.fullmatch(RUN_NAMES.pattern, name) or len(name) > RUN_NAMES.longest:
+    if len(name) > RUN_NAMES.longest:
+        raise CliError(
+            f"--name: {cut(name)!r} is too long: the name of a run has at most {RUN_NAMES.longest} characters"
+        )
+    if not re.fullmatch(RUN_NAMES.pattern, name):
         raise CliError(f"--name: {name!r} is no name of a run: it {RUN_NAMES.meaning}")
     print_text(manifest(framework, name, image))
     return DONE

@@ -12,6 +12,7 @@ import yaml
 
 from cli.errors import CliError
 from cli.judging import Judged, judge_file
+from cli.manifests import STDIN, read_text
 from cli.output import print_json, print_line, print_note
 from cli.simulator import inventory, scenario
 from cli.simulator.entry import Object
@@ -110,12 +111,14 @@ def print_warnings(given: RunInput) -> None:
         print_note(warning)
 
 
-def read_nodes(text: str) -> Sequence[Object]:
-    """Read NODES: a file of Node objects or PLATFORM/ARCHxN. Raises CliError."""
+def read_nodes(text: str, beside: str = "") -> Sequence[Object]:
+    """Read NODES: a file of Node objects, `-` is stdin, or PLATFORM/ARCHxN; ``beside`` is read too. Raises CliError."""
+    if text == beside == STDIN:
+        raise CliError(f"--nodes: {STDIN} is stdin, which is FILE already")
     try:
-        return inventory.load(text)
+        return inventory.parse(read_text(STDIN).encode()) if text == STDIN else inventory.load(text)
     except InventoryError as error:
-        raise CliError(str(error)) from error
+        raise CliError(f"{STDIN}: {error}" if text == STDIN else str(error)) from error
 
 
 def read_scenario(path: str | None) -> Scenario:

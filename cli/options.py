@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -13,7 +14,9 @@ from sync_hooks.api.duration import parse_duration
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-NODES_HELP = "File of Node objects, or PLATFORM/ARCHxN (aws/h100x8)."
+NODES_HELP = "File of Node objects, - is stdin; or PLATFORM/ARCHxN (aws/h100x8)."
+
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,11 @@ class ClusterFlags:
         """The same flags to type again, each with a space before it."""
         given = (("-n", self.namespace), ("--context", self.context), ("--kubeconfig", self.kubeconfig))
         return "".join(f" {flag} {value}" for flag, value in given if value)
+
+    def check_namespace(self) -> None:
+        """Make sure that the namespace has a name that a namespace can have. Raises CliError."""
+        if self.namespace and not _NAMESPACE.fullmatch(self.namespace):
+            raise CliError(f"--namespace: {self.namespace!r} is no name of a namespace")
 
 
 def cluster_options(command: Command) -> Command:

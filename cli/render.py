@@ -28,7 +28,8 @@ def command(file: str | None, filename: str, nodes: str, output: str) -> int:
 
     The plan is told first, on stderr. Exits 0, or 1 if the run is refused or cannot be placed.
     """
-    given, inventory = read_run(chosen_file(file, filename)), read_nodes(nodes)
+    given = read_run(chosen_file(file, filename))
+    inventory = read_nodes(nodes, given.file)
     if not given.allowed:
         print_refusal(given, output)
         return FAILED

@@ -66,6 +66,7 @@ def command(
         raise click.UsageError("--nodes is about --dry-run: a run takes the nodes of its cluster")
     seconds = seconds_of("--timeout", timeout) if timeout else None
     chosen = ClusterFlags(**flags)
+    chosen.check_namespace()
     cluster = None if nodes else connect(chosen)
     namespace = cluster.namespace if cluster else chosen.namespace or DEFAULT_NAMESPACE
     given = read_run(path, namespace, named=dry_run)
@@ -75,7 +76,7 @@ def command(
     _check_namespace(given, chosen)
     print_warnings(given)
     if dry_run or cluster is None:
-        return show_plan(given, read_nodes(nodes) if cluster is None else cluster, output)
+        return show_plan(given, read_nodes(nodes, path) if cluster is None else cluster, output)
     cluster = cluster.at(given.namespace)
     try:
         run = create(cluster, given)

@@ -66,7 +66,8 @@ def command(
     Exits 0 if it passed, 1 if it failed or is refused, 3 if it is incomplete, 4 if it has not ended by --until.
     """
     seconds, lasting = seconds_of("--until", until), seconds_of("--run-time", run_time)
-    given, inventory = read_run(chosen_file(file, filename)), read_nodes(nodes)
+    given = read_run(chosen_file(file, filename))
+    inventory = read_nodes(nodes, given.file)
     played = read_scenario(scenario)
     if not given.allowed:
         print_refusal(given, output)

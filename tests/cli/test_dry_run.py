@@ -151,3 +151,11 @@ def test_a_device_api_that_the_cluster_does_not_serve_is_told(tmp_path: Path, mo
         served.absent = {"resource.nvidia.com"}
         called = call("run", BANDWIDTH, "--dry-run")
         assert (called.code, "ComputeDomain" in called.out) == (1, True)
+
+
+@pytest.mark.parametrize("words", [("--dry-run", "--nodes", "aws/h100x8"), ("--dry-run",), ()], ids=" ".join)
+@pytest.mark.parametrize("namespace", ["Not_A_Name", "a" * 64, "a/b"])
+def test_a_namespace_that_cannot_be_is_2(served: Served, words: tuple[str, ...], namespace: str) -> None:
+    called = call("run", BANDWIDTH, *words, "-n", namespace)
+    assert (called.code, called.out) == (2, "")
+    assert called.err == f"error: --namespace: {namespace!r} is no name of a namespace\n"

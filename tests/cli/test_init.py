@@ -49,3 +49,9 @@ def test_a_name_that_no_run_can_have_is_refused() -> None:
     called = call("init", "--name", "Not_A_Name")
     assert (called.code, called.out) == (2, "")
     assert "lower case letters" in called.err
+
+
+def test_a_name_that_is_too_long_is_refused_as_such() -> None:
+    assert call("init", "--name", "a" * 63).code == 0
+    called = call("init", "--name", "a" * 64)
+    assert (called.code, "the name of a run has at most 63 characters" in called.err) == (2, True)

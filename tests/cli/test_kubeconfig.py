@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ import yaml
 from cli.errors import CliError
 from cli.kubeconfig import check_kubeconfig
 from tests.cli.calling import call
+from tests.cli.served import simulated
 
 NOWHERE = "http://127.0.0.1:1"
 
@@ -91,3 +95,41 @@ def test_of_several_files_the_first_that_has_a_name_counts(tmp_path: Path) -> No
     check_kubeconfig(f"{sound}:{broken}", "")
     with pytest.raises(CliError, match="'foo bar' is no address"):
         check_kubeconfig(f"{broken}:{sound}", "")
+
+
+@contextmanager
+def piped(content: bytes) -> Iterator[str]:
+    """Hand in content as a shell does for ``<(...)``."""
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "wb") as stream:
+        stream.write(content)
+    try:
+        yield f"/dev/fd/{reading}"
+    finally:
+        os.close(reading)
+
+
+def test_a_kubeconfig_may_come_through_a_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with simulated(tmp_path) as served:
+        content = served.kubeconfig.read_bytes()
+        with piped(content) as pipe:
+            called = call("status", "--kubeconfig", pipe)
+        assert (called.code, called.err) == (0, "there are no runs in namespace default\n")
+        with piped(content) as pipe:
+            monkeypatch.setenv("KUBECONFIG", f"/nowhere:{pipe}")
+            assert call("status").code == 0
+
+
+def test_a_pipe_is_named_as_it_was_given(tmp_path: Path) -> None:
+    broken = kubeconfig(tmp_path, "foo bar").read_bytes()
+    for content, said in ((broken, "'foo bar' is no address"), (b"[1]", "is no kubeconfig"), (b"", "")):
+        with piped(content) as pipe:
+            called = call("status", "--kubeconfig", pipe)
+            assert (called.code, called.err.startswith(f"error: no cluster: {pipe}: ")) == (2, True)
+            assert said in called.err
+
+
+@pytest.mark.parametrize("name", ["/nowhere", "."])
+def test_what_is_no_file_is_told(name: str) -> None:
+    called = call("status", "--kubeconfig", name)
+    assert (called.code, called.err) == (2, f"error: --kubeconfig: {name}: no such file\n")

@@ -85,3 +85,18 @@ def test_a_missing_word_is_told_in_one_line() -> None:
     assert called.code == 2
     assert called.err.endswith("Choose from: bash, zsh, fish, kubectl\n")
     assert called.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", ["render", "simulate", "run --dry-run"])
+def test_nodes_may_be_on_standard_input(words: str) -> None:
+    done = in_shell(f"{words} {EXAMPLE} --nodes - < examples/nodes/aws-h100x8.yaml")
+    assert (done.returncode, done.stderr.count("error")) == (0, 0)
+    assert in_shell(f"{words} {EXAMPLE} --nodes - <<< 'kind: Pod'").stderr == (
+        "error: -: expected Node objects, found kind 'Pod'\n"
+    )
+
+
+@pytest.mark.parametrize("words", ["render", "simulate", "run --dry-run"])
+def test_standard_input_is_one_thing(words: str) -> None:
+    done = in_shell(f"{words} - --nodes - < {EXAMPLE}")
+    assert (done.returncode, done.stderr) == (2, "error: --nodes: - is stdin, which is FILE already\n")
