@@ -29,8 +29,9 @@ from cli.output import print_json, print_note, printable
 from cli.progress import state_line
 from cli.reporting.formats import ALL
 from cli.reporting.printing import print_run
-from cli.run_objects import of_simulation
-from cli.simulator.entry import Change, Object
+from cli.run_objects import RunObjects, of_simulation
+from cli.run_view import view
+from cli.simulator.entry import Change
 from cli.simulator.errors import ApiError
 from cli.simulator.report import Report
 from cli.simulator.scenario import Rule, Scenario, unused_rules
@@ -44,7 +45,7 @@ MOST_FOLLOWED = 20  # groups; of more, only the run's own progress is told
 @click.command(name="simulate")
 @file_argument
 @click.option("--nodes", required=True, metavar="NODES", help=NODES_HELP)
-@click.option("--scenario", metavar="FILE", help="What happens to which Jobs; without one all succeed.")
+@click.option("--scenario", metavar="FILE", help="What happens to which Jobs (docs/cli.md); else all succeed.")
 @click.option("--run-time", default="60s", show_default=True, help="How long workloads run that no scenario is about.")
 @click.option("--until", default="48h", show_default=True, help="Virtual time after which to stop.")
 @click.option("--estimate", "costs", is_flag=True, help="Print what it would cost: time, objects, API writes.")
@@ -91,7 +92,7 @@ def command(
     unused = unused_rules(played, simulation.director.applied, {node["metadata"]["name"] for node in inventory})
     never = _tell_unused(scenario, unused)
     if output == "json":
-        print_json({**_document(run, report), **({"estimate": summed} if costs else {}), **never})
+        print_json({**_document(found, report), **({"estimate": summed} if costs else {}), **never})
     else:
         print_run(found, output, simulation.clock.now(), no_color=no_color)
     if costs:
@@ -118,13 +119,28 @@ def _run(simulation: Simulation, given: RunInput) -> dict[str, Any]:
     return found.obj if found else {}
 
 
-def _document(run: Object, report: Report) -> dict[str, Any]:
+def _document(found: RunObjects, report: Report) -> dict[str, Any]:
+    """Build what a report is in JSON, with all that a simulation knows beside it."""
+    from cli.reporting.document import document
+
     return {
-        "workloadRun": run,
+        "workloadRun": found.run,
         "objects": list(report.objects),
         "events": list(report.events),
         "virtualSeconds": report.virtual_seconds,
+        **document(found.run, view(found)),
     }
+
+
+KEYS: Mapping[str, str] = {
+    "objects": "every object as it stands at the end, but for nodes and events",
+    "events": "the events, in order of time",
+    "virtualSeconds": "how long it took, in virtual seconds",
+    "estimate": "with `--estimate`: `seconds`, `objects`, `apiWrites`, `apiWritesPerGroup`, `apiWriteBytes`, "
+    "`hookCalls`, `largestHookRequestBytes`, `logBytesRead`",
+    "rulesNeverApplied": "where there are any: each `rule` of the scenario that no Job met, with a `message`",
+}
+"""What the keys mean that a report does not have, for the documentation."""
 
 
 def _tell_costs(console: Console, summed: Mapping[str, Any], output: str) -> None:

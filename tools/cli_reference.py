@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import import_module
+from pathlib import Path
 
 import click
 
 from cli.exits import MEANINGS
 from cli.main import COMMANDS, cli
+from cli.reporting.document import KEYS
 from cli.reporting.formats import MEANINGS as MEANINGS_OF_FORMS
+from cli.simulate import KEYS as KEYS_OF_SIMULATION
+from cli.simulator.scenario import FIELDS, OUTCOME_MEANINGS
 
 FILE = "docs/cli.md"
 NOTICE = "<!-- Made by tools/generate.py; change the commands, not this page. -->\n"
@@ -19,6 +23,26 @@ OUTPUT = """\
 `{"error": {"message": ...}}`. Everything that is said beside the result goes to stderr. Colours are for terminals only,
 and neither where `NO_COLOR` is set nor with `--no-color`. Control characters in names and logs are shown as escapes.
 """
+JSON = """\
+A report, of `report`, `run --wait`, `status --wait` and `simulate`, has the keys of the first table; `simulate`
+has those of the second too.
+"""
+OTHERS = """\
+Of the other commands, `validate` has `results`, a list with `file`, `document`, `kind`, `name`, `allowed`, `errors`,
+`warnings`, `notJudged` and the `object` as it would be stored; `run --dry-run` has `plan`; `run` and `status` have
+`workloadRun`; `status` without NAME has `workloadRuns`; `cancel` has `deleted`, and with `--wait` `left`; `render`
+prints a `List` of objects. An error of a field has `field`, `type` and `message`; in `error.errors` also `document`,
+the number in the file.
+"""
+SCENARIOS = """\
+`simulate --scenario FILE` says what happens to which workloads: YAML with one list, `jobs`. The first rule that matches
+a workload counts; what no rule matches succeeds after `--run-time`. A rule that no workload met is told: it may be
+misspelt.
+
+```yaml
+{example}```
+"""
+EXAMPLE = Path(__file__).parents[1] / "examples" / "scenarios" / "one-bad-node.yaml"
 PLUGIN = """\
 With the package's programs on the PATH, `kubectl workloadrun` is the same command. A cluster is found as kubectl finds
 it: `--kubeconfig`, else `KUBECONFIG`, else `~/.kube/config`, else the service account of the pod.
@@ -34,6 +58,8 @@ def page() -> str:
         f"## Exit codes\n\nThe same for text and every other form.\n\n{_exit_codes()}",
         f"## Output\n\n{OUTPUT}",
         f"## Forms of a report\n\nOf `report`, `simulate`, and `run` and `status` with `--wait`.\n\n{_forms()}",
+        f"## JSON\n\n{JSON}\n{_keys()}",
+        f"## Scenarios\n\n{SCENARIOS.format(example=EXAMPLE.read_text(encoding='utf-8'))}\n{_scenarios()}",
         f"## Clusters\n\n{PLUGIN}",
         *(_command(name, context) for name in sorted(COMMANDS)),
     ]
@@ -53,6 +79,19 @@ def _exit_codes() -> str:
 def _forms() -> str:
     rows = "".join(f"| `-o {name}` | {_cell(text)} |\n" for name, text in MEANINGS_OF_FORMS.items())
     return f"| form | what it is for |\n| --- | --- |\n{rows}"
+
+
+def _keys() -> str:
+    return f"{_table('key', KEYS)}\n{_table('key of `simulate`', KEYS_OF_SIMULATION)}\n{OTHERS}"
+
+
+def _scenarios() -> str:
+    return f"{_table('field', FIELDS)}\n{_table('outcome', OUTCOME_MEANINGS)}"
+
+
+def _table(what: str, meanings: Mapping[str, str]) -> str:
+    rows = "".join(f"| `{name}` | {_cell(text)} |\n" for name, text in meanings.items())
+    return f"| {what} | meaning |\n| --- | --- |\n{rows}"
 
 
 def _command(name: str, parent: click.Context) -> str:

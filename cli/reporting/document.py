@@ -11,6 +11,19 @@ from cli.group_view import GroupView
 from cli.node_view import EXCLUDED, FAILED, INCONCLUSIVE, SUCCEEDED, UNKNOWN, NodeView
 from cli.run_view import RunView
 
+KEYS: Mapping[str, str] = {
+    "workloadRun": "the WorkloadRun as the API has it; its verdict is `status.verdict`",
+    "groups": "a list: `iteration`, `group`, `retry`, `job`, `nodes`, `state`; where there are any `trainJob`, "
+    "`domains`, `reason`, `message`, `figures`, `started`, `ended`, `failedNodes`, `unmeasured`, `superseded`, "
+    "`failureLog`, `bandwidth`, `goodput`",
+    "nodes": "five lists: `succeeded`, `failed`, `inconclusive`, `unknown`, `excluded`; of each node its `name`, and "
+    "where there are any `reason`, `message`, `domain`, `groups`, `figures`",
+    "topologyKey": "where known: the node label that domains are told by",
+    "warnings": "where there are any: what was noticed when the run was planned",
+    "notKnown": "where there is any: what could not be read",
+}
+"""What the keys of the document mean, for the documentation."""
+
 LISTS = (SUCCEEDED, FAILED, INCONCLUSIVE, UNKNOWN, EXCLUDED)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -15,7 +15,25 @@ from sync_hooks.api.errors import cut, field_path
 
 Outcome = Literal["Succeeded", "Failed", "Evicted", "Hang", "Unschedulable", "Suspended"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
-FIELDS = ("nodes", "iteration", "attempt", "outcome", "after", "log", "exitCode")
+OUTCOME_MEANINGS: Mapping[str, str] = {
+    "Succeeded": "It ends as it should. The default.",
+    "Failed": "A pod exits with `exitCode`: the first on any of `nodes`; without them the launcher or first worker.",
+    "Evicted": "The pod that would fail is evicted.",
+    "Hang": "It prints half of its lines and runs on until its time limit.",
+    "Unschedulable": "Its pods wait for nodes, for `after` or for ever, and then succeed.",
+    "Suspended": "A queue holds it, for `after` or for ever, and then it succeeds.",
+}
+FIELDS: Mapping[str, str] = {
+    "nodes": "Which groups: those with one of these nodes. Without it all.",
+    "iteration": "Which iteration, from 1. Without it all.",
+    "attempt": "Which attempt of a Job, from 0. Without it all.",
+    "outcome": "What happens, see below.",
+    "after": "When it happens, counted from when all pods run, for example `90s`. Without it after 60s.",
+    "log": "File, beside the scenario, with what the measured pod prints. Without it a sample of the test or training.",
+    "exitCode": "Exit code of the pod that fails, 1 to 255. Without it 1.",
+}
+"""What outcomes and the fields of a rule mean, for the documentation."""
+
 
 RUN_SECONDS = 60.0  # how long a workload runs where nothing else is said
 LARGEST_EXIT_CODE = 255

@@ -9,6 +9,9 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
+from cli.reporting.document import KEYS
+from cli.simulate import KEYS as KEYS_OF_SIMULATION
+from cli.simulator.scenario import FIELDS, OUTCOME_MEANINGS, OUTCOMES
 from tests.cli.calling import call
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -24,8 +27,21 @@ def scenario(folder: Path, *jobs: dict[str, Any]) -> str:
 def test_the_document_has_the_keys_of_the_contract() -> None:
     called = call("simulate", BANDWIDTH, "--nodes", "aws/h100x8", "-o", "json")
     assert called.code == 0
-    assert list(called.document) == ["workloadRun", "objects", "events", "virtualSeconds"]
+    assert list(called.document)[:6] == ["workloadRun", "objects", "events", "virtualSeconds", "groups", "nodes"]
     assert called.document["workloadRun"]["status"]["verdict"] == "Passed"
+
+
+def test_every_key_of_the_document_is_documented(tmp_path: Path) -> None:
+    rules = {"nodes": ["gpu-0001"], "outcome": "Failed"}, {"nodes": ["gpu-00"]}
+    words = ("--estimate", "--scenario", scenario(tmp_path, *rules), "-o", "json")
+    document = call("simulate", BANDWIDTH, "--nodes", "aws/gb200x8", *words).document
+    assert document.keys() <= KEYS.keys() | KEYS_OF_SIMULATION.keys()
+    assert KEYS_OF_SIMULATION.keys() | {"groups", "nodes"} <= document.keys()
+    for group in document["groups"]:
+        assert all(f"`{key}`" in KEYS["groups"] for key in group)
+    for state, nodes in document["nodes"].items():
+        assert all(f"`{key}`" in KEYS["nodes"] for key in (state, *(key for node in nodes for key in node)))
+    assert all(f"`{key}`" in KEYS_OF_SIMULATION["estimate"] for key in document["estimate"])
 
 
 @pytest.mark.parametrize(
@@ -191,3 +207,45 @@ def test_gpus_of_a_node_may_be_written_as_a_number(tmp_path: Path) -> None:
     file.write_text(yaml.safe_dump(nodes))
     assert call("simulate", BANDWIDTH, "--nodes", str(file)).code == 0
     assert call("render", BANDWIDTH, "--nodes", str(file)).code == 0
+
+
+VERDICTS = {
+    "exec-command": "Passed",
+    "nccl-all-reduce": "Incomplete",  # it asks a test that trains nothing for goodput
+    "nccl-all-reduce-bandwidth": "Passed",
+    "torch-checkpoints": "Passed",
+    "torch-training": "Passed",
+}
+
+
+@pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_example_ends_as_it_says(example: Path) -> None:
+    assert call("validate", str(example)).code == 0
+    document = call("simulate", str(example), "--nodes", "aws/h100x8", "-o", "json").document
+    assert document["workloadRun"]["status"]["verdict"] == VERDICTS[example.stem]
+
+
+@pytest.mark.parametrize("file", sorted((EXAMPLES / "scenarios").glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_scenario_applies(file: Path) -> None:
+    called = call("simulate", BANDWIDTH, "--nodes", "aws/h100x8", "--scenario", str(file), "-o", "json")
+    assert (called.code, called.err) == (1, "")
+    assert "rulesNeverApplied" not in called.document
+
+
+def test_the_node_of_the_example_is_found() -> None:
+    file = EXAMPLES / "scenarios" / "one-bad-node.yaml"
+    words = ("simulate", BANDWIDTH, "--nodes", "aws/h100x8", "--scenario", str(file), "-o")
+    assert call(*words, "nodes").out == "gpu-0001\n"
+    (failed,) = call(*words, "json").document["nodes"]["failed"]
+    assert (failed["name"], failed["reason"]) == ("gpu-0001", "WorkloadFailed")
+
+
+def test_every_outcome_and_field_of_a_rule_is_documented(tmp_path: Path) -> None:
+    assert tuple(OUTCOME_MEANINGS) == OUTCOMES
+    rule = {"nodes": ["gpu-0000"], "iteration": 1, "attempt": 0, "outcome": "Failed", "after": "5s", "exitCode": 2}
+    log = tmp_path / "words.log"
+    log.write_text("words\n")
+    whole = {**rule, "log": log.name}
+    assert set(whole) == set(FIELDS)
+    called = call("simulate", BANDWIDTH, "--nodes", "aws/h100x4", "--scenario", scenario(tmp_path, whole))
+    assert called.code == 1
