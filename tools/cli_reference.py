@@ -18,6 +18,10 @@ from cli.simulator.scenario import FIELDS, OUTCOME_MEANINGS
 
 FILE = "docs/cli.md"
 NOTICE = "<!-- Made by tools/generate.py; change the commands, not this page. -->\n"
+INSTALLING = """\
+In a clone, with Python 3.11 or newer: `pipx install .` puts it on the PATH, and `kubectl-workloadrun` with it, so that
+`kubectl workloadrun` is the same command. `make setup` makes both in `.venv/bin`, for work on the product itself.
+"""
 OUTPUT = """\
 `-o json` prints one JSON document on stdout and nothing else; where a command cannot do what it was asked it is
 `{"error": {"message": ...}}`. Everything that is said beside the result goes to stderr. Colours are for terminals only,
@@ -44,8 +48,8 @@ misspelt.
 """
 EXAMPLE = Path(__file__).parents[1] / "examples" / "scenarios" / "one-bad-node.yaml"
 PLUGIN = """\
-With the package's programs on the PATH, `kubectl workloadrun` is the same command. A cluster is found as kubectl finds
-it: `--kubeconfig`, else `KUBECONFIG`, else `~/.kube/config`, else the service account of the pod.
+A cluster is found as kubectl finds it: `--kubeconfig`, else `KUBECONFIG`, else `~/.kube/config`, else the service
+account of the pod.
 """
 
 
@@ -55,6 +59,7 @@ def page() -> str:
     parts = [
         f"# The command line\n\n{NOTICE}\n{_text(cli.help)}\n",
         _commands(),
+        f"## Installing it\n\n{INSTALLING}",
         f"## Exit codes\n\nThe same for text and every other form.\n\n{_exit_codes()}",
         f"## Output\n\n{OUTPUT}",
         f"## Forms of a report\n\nOf `report`, `simulate`, and `run` and `status` with `--wait`.\n\n{_forms()}",
