@@ -66,8 +66,8 @@ OPTIONAL: Mapping[str, Any] = {
 @click.option(
     "--framework", type=click.Choice(list(FRAMEWORKS)), default="mpi", show_default=True, help="How it is started."
 )
-@click.option("--name", default="my-run", show_default=True, help="Name of the run.")
-@click.option("--image", default="", help="Container image of the workload.")
+@click.option("--name", metavar="NAME", default="my-run", show_default=True, help="Name of the run.")
+@click.option("--image", metavar="IMAGE", default="", help="Container image of the workload.")
 def command(framework: str, name: str, image: str) -> int:
     """Print a commented WorkloadRun to start from: workloadrun init --framework mpi > run.yaml."""
     if len(name) > RUN_NAMES.longest:

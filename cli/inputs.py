@@ -111,10 +111,8 @@ def print_warnings(given: RunInput) -> None:
         print_note(warning)
 
 
-def read_nodes(text: str, beside: str = "") -> Sequence[Object]:
-    """Read NODES: a file of Node objects, `-` is stdin, or PLATFORM/ARCHxN; ``beside`` is read too. Raises CliError."""
-    if text == beside == STDIN:
-        raise CliError(f"--nodes: {STDIN} is stdin, which is FILE already")
+def read_nodes(text: str) -> Sequence[Object]:
+    """Read NODES: a file of Node objects, `-` is stdin, or PLATFORM/ARCHxN. Raises CliError."""
     try:
         return inventory.parse(read_text(STDIN).encode()) if text == STDIN else inventory.load(text)
     except InventoryError as error:
@@ -122,13 +120,13 @@ def read_nodes(text: str, beside: str = "") -> Sequence[Object]:
 
 
 def read_scenario(path: str | None) -> Scenario:
-    """Read a scenario file; without one everything succeeds. Raises CliError."""
+    """Read a scenario file, `-` is stdin; without one everything succeeds. Raises CliError."""
     if path is None:
         return Scenario(())
     try:
-        return scenario.load(Path(path))
+        return scenario.parse(read_text(STDIN), Path()) if path == STDIN else scenario.load(Path(path))
     except scenario.ScenarioError as error:
-        raise CliError(str(error)) from error
+        raise CliError(f"{STDIN}: {error}" if path == STDIN else str(error)) from error
 
 
 def shipped_profiles() -> tuple[dict[str, Any], ...]:

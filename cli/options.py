@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from cli.errors import CliError
+from cli.manifests import STDIN
 from sync_hooks.api.duration import parse_duration
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -64,6 +65,13 @@ def chosen_file(file: str | None, filename: str) -> str:
     if bool(file) == bool(filename):
         raise click.UsageError("give one FILE; - is stdin")
     return file or filename
+
+
+def check_stdin(**given: str | None) -> None:
+    """Make sure that at most one option or argument is standard input. Raises click's usage error."""
+    names = [name for name, value in given.items() if value == STDIN]
+    if len(names) > 1:
+        raise click.UsageError(f"{' and '.join(names)} cannot both be {STDIN}, which is stdin")
 
 
 def output_option(*forms: str) -> Callable[[Command], Command]:

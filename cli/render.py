@@ -9,7 +9,7 @@ import click
 from cli.exits import DONE, FAILED
 from cli.inputs import print_refusal, print_warnings, read_nodes, read_run
 from cli.manifest import yaml_of
-from cli.options import NODES_HELP, chosen_file, file_argument
+from cli.options import NODES_HELP, check_stdin, chosen_file, file_argument
 from cli.output import print_json, print_note, print_text
 from cli.plan_view import plan_view
 from cli.planning import nodes_of, plan_on
@@ -28,8 +28,9 @@ def command(file: str | None, filename: str, nodes: str, output: str) -> int:
 
     The plan is told first, on stderr. Exits 0, or 1 if the run is refused or cannot be placed.
     """
-    given = read_run(chosen_file(file, filename))
-    inventory = read_nodes(nodes, given.file)
+    path = chosen_file(file, filename)
+    check_stdin(**{"FILE": path, "--nodes": nodes})
+    given, inventory = read_run(path), read_nodes(nodes)
     if not given.allowed:
         print_refusal(given, output)
         return FAILED

@@ -15,6 +15,7 @@ from cli.inputs import DEFAULT_NAMESPACE, RunInput, print_refusal, print_warning
 from cli.options import (
     NODES_HELP,
     ClusterFlags,
+    check_stdin,
     chosen_file,
     cluster_options,
     color_option,
@@ -52,16 +53,22 @@ def command(
     no_color: bool,  # noqa: FBT001
     **flags: str,
 ) -> int:
-    """Create the WorkloadRun in FILE, and whatever else stands in it, in a cluster; - is stdin.
+    """Create the WorkloadRun in FILE, and what it needs and stands there too, in a cluster; - is stdin.
+
+    That may be LogProfiles, ConfigMaps, Secrets and PersistentVolumeClaims.
 
     Exits 0 once it is created. With --wait: 0 if it passed, 1 if it failed, 3 if it is incomplete, 4 if it has not
     ended within --timeout. 1 if it is refused, or with --dry-run if it would end before anything is made.
     """
     path = chosen_file(file, filename)
+    check_stdin(**{"FILE": path, "--nodes": nodes})
+    if wait and dry_run:
+        raise click.UsageError("--wait is about a run, and --dry-run makes none")
     if timeout and not wait:
         raise click.UsageError("--timeout is about --wait")
     if output not in ("text", "json") and not wait:
-        raise click.UsageError(f"-o {output} is a form of report: give --wait")
+        remedy = ", and --dry-run has none" if dry_run else ": give --wait"
+        raise click.UsageError(f"-o {output} is a form of report{remedy}")
     if nodes and not dry_run:
         raise click.UsageError("--nodes is about --dry-run: a run takes the nodes of its cluster")
     seconds = seconds_of("--timeout", timeout) if timeout else None
@@ -76,7 +83,7 @@ def command(
     _check_namespace(given, chosen)
     print_warnings(given)
     if dry_run or cluster is None:
-        return show_plan(given, read_nodes(nodes, path) if cluster is None else cluster, output)
+        return show_plan(given, read_nodes(nodes) if cluster is None else cluster, output)
     cluster = cluster.at(given.namespace)
     try:
         run = create(cluster, given)

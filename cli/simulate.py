@@ -24,7 +24,7 @@ from cli.inputs import (
     shipped_profiles,
     tell_refusal,
 )
-from cli.options import NODES_HELP, chosen_file, color_option, file_argument, output_option, seconds_of
+from cli.options import NODES_HELP, check_stdin, chosen_file, color_option, file_argument, output_option, seconds_of
 from cli.output import print_json, print_note, printable
 from cli.progress import state_line
 from cli.reporting.formats import ALL
@@ -39,15 +39,18 @@ from cli.simulator.simulation import HotLoop, Refused, Simulation
 from sync_hooks.api.model import API_VERSION
 
 START = datetime(2026, 1, 1, tzinfo=UTC)  # any moment: equal inputs print equal results
+RUN_TIME_HELP = "How long workloads run that no rule of a scenario is about."
 MOST_FOLLOWED = 20  # groups; of more, only the run's own progress is told
 
 
 @click.command(name="simulate")
 @file_argument
 @click.option("--nodes", required=True, metavar="NODES", help=NODES_HELP)
-@click.option("--scenario", metavar="FILE", help="What happens to which Jobs (docs/cli.md); else all succeed.")
-@click.option("--run-time", default="60s", show_default=True, help="How long workloads run that no scenario is about.")
-@click.option("--until", default="48h", show_default=True, help="Virtual time after which to stop.")
+@click.option(
+    "--scenario", metavar="FILE", help="What happens to which Jobs (docs/cli.md), - is stdin; else all succeed."
+)
+@click.option("--run-time", metavar="DURATION", default="60s", show_default=True, help=RUN_TIME_HELP)
+@click.option("--until", metavar="DURATION", default="48h", show_default=True, help="Virtual time after which to stop.")
 @click.option("--estimate", "costs", is_flag=True, help="Print what it would cost: time, objects, API writes.")
 @output_option(*ALL)
 @color_option
@@ -67,9 +70,9 @@ def command(
     Exits 0 if it passed, 1 if it failed or is refused, 3 if it is incomplete, 4 if it has not ended by --until.
     """
     seconds, lasting = seconds_of("--until", until), seconds_of("--run-time", run_time)
-    given = read_run(chosen_file(file, filename))
-    inventory = read_nodes(nodes, given.file)
-    played = read_scenario(scenario)
+    path = chosen_file(file, filename)
+    check_stdin(**{"FILE": path, "--nodes": nodes, "--scenario": scenario})
+    given, inventory, played = read_run(path), read_nodes(nodes), read_scenario(scenario)
     if not given.allowed:
         print_refusal(given, output)
         return FAILED

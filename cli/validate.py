@@ -23,7 +23,7 @@ def command(files: tuple[str, ...], output: str) -> int:
 
     Of ConfigMaps, Secrets and PersistentVolumeClaims beside a run only the metadata is judged.
 
-    Exits 0 if all are allowed, 1 if any is refused, 2 if anything cannot be read.
+    Exits 0 if all are allowed, 1 if any is refused, 2 if anything cannot be read or is of another kind.
     """
     judged, problems = _judge_all(files)
     if output == "json" and not problems:

@@ -30,7 +30,9 @@ def load(text: str) -> tuple[Object, ...]:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise InventoryError(f"{text}: cannot be read: {error.strerror}; give a file of nodes or aws/h100x8") from error
+        raise InventoryError(
+            f"{text}: cannot be read: {error.strerror}; give a file of nodes, or PLATFORM/ARCHxN like aws/h100x8"
+        ) from error
     try:
         return parse(content)
     except InventoryError as error:

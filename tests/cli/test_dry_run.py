@@ -153,6 +153,17 @@ def test_a_device_api_that_the_cluster_does_not_serve_is_told(tmp_path: Path, mo
         assert (called.code, "ComputeDomain" in called.out) == (1, True)
 
 
+@pytest.mark.parametrize("output", ["text", "json", "html"])
+def test_nothing_is_waited_for_where_nothing_is_made(output: str) -> None:
+    called = call("run", BANDWIDTH, "--dry-run", "--nodes", "aws/h100x8", "--wait", "-o", output)
+    assert (called.code, "--wait is about a run, and --dry-run makes none" in called.err) == (2, True)
+
+
+def test_a_plan_has_no_form_of_a_report() -> None:
+    called = call("run", BANDWIDTH, "--dry-run", "--nodes", "aws/h100x8", "-o", "html")
+    assert (called.code, called.err) == (2, "error: -o html is a form of report, and --dry-run has none\n")
+
+
 @pytest.mark.parametrize("words", [("--dry-run", "--nodes", "aws/h100x8"), ("--dry-run",), ()], ids=" ".join)
 @pytest.mark.parametrize("namespace", ["Not_A_Name", "a" * 64, "a/b"])
 def test_a_namespace_that_cannot_be_is_2(served: Served, words: tuple[str, ...], namespace: str) -> None:

@@ -99,4 +99,11 @@ def test_nodes_may_be_on_standard_input(words: str) -> None:
 @pytest.mark.parametrize("words", ["render", "simulate", "run --dry-run"])
 def test_standard_input_is_one_thing(words: str) -> None:
     done = in_shell(f"{words} - --nodes - < {EXAMPLE}")
-    assert (done.returncode, done.stderr) == (2, "error: --nodes: - is stdin, which is FILE already\n")
+    assert (done.returncode, done.stderr) == (2, "error: FILE and --nodes cannot both be -, which is stdin\n")
+
+
+def test_a_scenario_may_be_on_standard_input() -> None:
+    words = "simulate examples/nccl-all-reduce-bandwidth.yaml --nodes aws/h100x8 -o nodes --scenario -"
+    done = in_shell(f"{words} < examples/scenarios/one-bad-node.yaml")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "gpu-0001\n", "")
+    assert in_shell(f"{words} < {EXAMPLE}").stderr.startswith("error: -: jobs: Required value")
