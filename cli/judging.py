@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from cli.errors import CliError
 from cli.manifests import Manifest, read_manifests
 from sync_hooks.admission.admit import Admitted, admit
-from sync_hooks.admission.causes import wrong_type
 from sync_hooks.admission.official.shape import official_errors
 from sync_hooks.admission.rules import kind_rules, known_kinds
 from sync_hooks.admission.validation.names import STAMPED, metadata_errors, name_errors
@@ -83,7 +82,7 @@ def _judge(manifest: Manifest) -> Judged:
         found = f"unknown kind {cut(obj['kind'])} of apiVersion {cut(obj['apiVersion'])}"
         raise CliError(f"{manifest.place}: {found}; known are {known}")
     admitted = admit(obj)
-    stamped = list(_more_errors(Value(obj)))
+    stamped = list(_stamped_errors(Value(obj).field("metadata")))
     errors = _sorted([*admitted.errors, *stamped]) if stamped else admitted.errors
     return Judged(manifest, Admitted(admitted.object, errors, admitted.warnings))
 
@@ -98,15 +97,8 @@ def _plain_errors(metadata: Value) -> Iterator[FieldError]:
     yield from _stamped_errors(metadata)
 
 
-def _more_errors(root: Value) -> Iterator[FieldError]:
-    """Check the shape of what an API server writes: a file has not been there."""
-    yield from _stamped_errors(root.field("metadata"))
-    status = root.field("status")
-    if status.present and not isinstance(status.json, dict):
-        yield wrong_type(status, "an object")
-
-
 def _stamped_errors(metadata: Value) -> Iterator[FieldError]:
+    """Check the shape of what admission takes as the API server has left it: a file has not been there."""
     written = {name: part for name, part in metadata.fields.items() if name in LISTED and part is not None}
     if written:
         yield from official_errors(Value(written, metadata.path), "meta.ObjectMeta")
