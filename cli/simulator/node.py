@@ -19,6 +19,8 @@ from sync_hooks.api.quantity import parse_quantity
 
 KEPT_METADATA = ("name", "labels", "annotations")
 AMOUNTS = ("allocatable", "capacity")
+REQUIRED = (("spec", "taints", ("key", "effect")), ("status", "conditions", ("type", "status")))
+"""What each element of a list must have; the cluster of the simulator reads it."""
 NODE = Kind(CORE, "Node", "nodes", namespaced=False, generation=False)
 
 
@@ -75,6 +77,16 @@ def _check(name: str, node: Object) -> None:
     except msgspec.ValidationError as error:
         problem, _, path = str(error).partition(" - at `$.")
         raise InventoryError(f"node {name}: {path.rstrip('`')}: {problem}") from error
+    _check_required(name, node)
+
+
+def _check_required(name: str, node: Object) -> None:
+    for part, field, wanted in REQUIRED:
+        for number, element in enumerate(node.get(part, {}).get(field, ())):
+            for key in wanted:
+                if not element.get(key):
+                    where = f"{part}.{field}[{number}].{key}"
+                    raise InventoryError(f"node {name}: {where}: Required value: must be given")
 
 
 def _refused(node: str, path: str, value: Any, message: str) -> InventoryError:
