@@ -14,6 +14,7 @@ from cli.main import COMMANDS, cli
 from cli.reporting.document import KEYS
 from cli.reporting.formats import MEANINGS as MEANINGS_OF_FORMS
 from cli.simulate import KEYS as KEYS_OF_SIMULATION
+from cli.simulator.inventory import known
 from cli.simulator.scenario import FIELDS, OUTCOME_MEANINGS
 
 FILE = "docs/cli.md"
@@ -37,6 +38,13 @@ Of the other commands, `validate` has `results`, a list with `file`, `document`,
 `workloadRun`; `status` without NAME has `workloadRuns`; `cancel` has `deleted`, and with `--wait` `left`; `render`
 prints a `List` of objects. An error of a field has `field`, `type` and `message`; in `error.errors` also `document`,
 the number in the file.
+"""
+NODES = """\
+NODES is a file of Node objects, as `kubectl get nodes -o yaml` prints them, `-` for stdin, or PLATFORM/ARCHxN: N
+made-up nodes, `gpu-0000` and so on, as they usually are there.
+
+- PLATFORM: {platforms}
+- ARCH: {architectures}
 """
 SCENARIOS = """\
 `simulate --scenario FILE` says what happens to which workloads: YAML with one list, `jobs`. The first rule that matches
@@ -64,6 +72,7 @@ def page() -> str:
         f"## Output\n\n{OUTPUT}",
         f"## Forms of a report\n\nOf `report`, `simulate`, and `run` and `status` with `--wait`.\n\n{_forms()}",
         f"## JSON\n\n{JSON}\n{_keys()}",
+        f"## Nodes\n\n{_nodes()}",
         f"## Scenarios\n\n{SCENARIOS.format(example=EXAMPLE.read_text(encoding='utf-8'))}\n{_scenarios()}",
         f"## Clusters\n\n{PLUGIN}",
         *(_command(name, context) for name in sorted(COMMANDS)),
@@ -88,6 +97,11 @@ def _forms() -> str:
 
 def _keys() -> str:
     return f"{_table('key', KEYS)}\n{_table('key of `simulate`', KEYS_OF_SIMULATION)}\n{OTHERS}"
+
+
+def _nodes() -> str:
+    platforms, architectures = (", ".join(f"`{name}`" for name in names) for names in known())
+    return NODES.format(platforms=platforms, architectures=architectures)
 
 
 def _scenarios() -> str:

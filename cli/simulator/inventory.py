@@ -69,6 +69,12 @@ def make(text: str) -> tuple[Object, ...]:
     return tuple(_made(platform, architecture, index) for index in range(count))
 
 
+def known() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Name the platforms and the architectures of which nodes can be made up."""
+    table = _table()
+    return tuple(table["platforms"]), tuple(table["architectures"])
+
+
 def _made(platform: str, architecture: str, index: int) -> Object:
     table = _table()
     row, machine = table["platforms"][platform], table["architectures"][architecture]

@@ -18,7 +18,7 @@ OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 OUTCOME_MEANINGS: Mapping[str, str] = {
     "Succeeded": "It ends as it should. The default.",
     "Failed": "A pod exits with `exitCode`: the first on any of `nodes`; without them the launcher or first worker.",
-    "Evicted": "The pod that would fail is evicted.",
+    "Evicted": "A pod is evicted: the first on any of `nodes`; without them the first worker.",
     "Hang": "It prints half of its lines and runs on until its time limit.",
     "Unschedulable": "Its pods wait for nodes, for `after` or for ever, and then succeed.",
     "Suspended": "A queue holds it, for `after` or for ever, and then it succeeds.",
