@@ -91,7 +91,8 @@ def print_refusal(given: RunInput, output: str = "text") -> None:
     if output == "json":
         errors = [{"document": one.manifest.document, **error} for one in refused for error in one.errors]
         named = "; ".join(f"{one.manifest.place}: {one.kind} {one.name}".rstrip() for one in refused)
-        print_json({"error": {"message": f"{named} is refused", "errors": errors}})
+        verb = "is" if len(refused) == 1 else "are"
+        print_json({"error": {"message": f"{named} {verb} refused", "errors": errors}})
         return
     for line in (line for one in refused for line in one.lines):
         print_line(line)

@@ -14,6 +14,7 @@ import yaml
 from cli.inputs import shipped_profiles
 from sync_hooks.api.model import API_VERSION
 from tests.cli.calling import Called, call
+from tests.cli.served import simulated
 
 RUN: dict[str, Any] = {
     "apiVersion": API_VERSION,
@@ -141,6 +142,24 @@ def test_json_names_the_document_and_the_field(tmp_path: Path, command: str) -> 
     error = called.document["error"]
     assert error["message"] == f"{tmp_path}/run.yaml: document 2: LogProfile own is refused"
     assert {(one["document"], one["field"]) for one in error["errors"]} == {(2, "spec")}
+
+
+def test_all_that_is_refused_is_named(tmp_path: Path) -> None:
+    wrong = put(RUN, ("spec", "image"), "")
+    message = called_with(tmp_path, "render", wrong, {**PROFILE, "spec": None}, output="json").document["error"][
+        "message"
+    ]
+    file = f"{tmp_path}/run.yaml"
+    assert message == f"{file}: document 1: WorkloadRun small; {file}: document 2: LogProfile own are refused"
+
+
+def test_nothing_of_a_file_is_made_where_any_of_it_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "run.yaml"
+    file.write_text(yaml.safe_dump_all([CONFIG_MAP, RUN, {**PROFILE, "spec": "foo"}]))
+    with simulated(tmp_path) as served:
+        called = call("run", str(file), "--kubeconfig", str(served.kubeconfig))
+    assert (called.code, called.out.startswith(f"{file}: document 3: spec: Invalid value")) == (1, True)
+    assert not any(path.startswith("POST") for path in served.calls)
 
 
 def test_the_place_in_a_list_is_told(tmp_path: Path) -> None:
