@@ -21,7 +21,7 @@ from sync_hooks.api.request import (
 )
 from sync_hooks.api.results import Waiting
 from sync_hooks.api.sync import Answer, GetObject, ListPods, Observed, Read, Reads, Result, Unreadable
-from sync_hooks.api.time import rfc3339
+from sync_hooks.api.time import rfc3339, seconds_between
 from sync_hooks.api.trainer import JOBSET_VERSION, TRAINER_VERSION, JsonObject
 from sync_hooks.execution.blame import CREATION_ERROR
 from sync_hooks.execution.job_answer import answer, ending, enter, fail, keep_trying
@@ -32,6 +32,7 @@ from sync_hooks.execution.unseen import GivenUp, awaited, look_again, look_for
 from sync_hooks.execution.waiting import CHILD_GIVE_UP_SECONDS, next_look, wait, wait_within
 from sync_hooks.planning.trainjob import render_train_job
 
+YOUNG_SECONDS = 60  # by then it has been looked for once, if anybody has asked about the Job in time
 WORKLOAD_DELETED = "WorkloadDeleted"
 
 
@@ -112,10 +113,11 @@ def _since_made(request: Request, child: JsonObject, now: datetime) -> Waiting |
     """Wait for a young Job's first child since the Job was made, so that nothing of it need be written down.
 
     A fifth of what is written about a Job would say only that it has begun. What comes tells of itself, what does not
-    is said when it is looked for. None where the Job has a status, or was made by a clock that is ahead of ours.
+    is said when it is looked for. None where the Job has a status, is not young, or was made by a clock ahead of ours.
     """
     made = request.parent.metadata.creation_timestamp or ""
-    if request.parent.status or not "" < made <= rfc3339(now):
+    age = seconds_between(made, now)
+    if request.parent.status or age is None or age > YOUNG_SECONDS or made > rfc3339(now):
         return None
     return awaited(child, made)
 

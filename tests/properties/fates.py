@@ -107,6 +107,23 @@ def gave_up_measuring(performance: Performance) -> bool:
     return late
 
 
+def gave_up_making(performance: Performance) -> bool:
+    """Tell whether a Job ended because what it needs could not be made: each answer that is lost costs a minute.
+
+    That the run says so is checked here, because nothing else is.
+    """
+    statuses = [entry.obj.get("status") or {} for entry in performance.objects("Job")]
+    reasons = [
+        item["reason"] for status in statuses for item in status.get("conditions", ()) if item["type"] == "Failed"
+    ]
+    late = "WorkloadCreationError" in reasons
+    if late:
+        faults = performance.play.faults
+        assert faults.answer_lost + faults.hook_error + faults.write_error >= 0.3, "nothing kept it from being made"
+        assert performance.status()["verdict"] != "Passed"
+    return late
+
+
 def _printed_after_saving(rule: Rule) -> float:
     """Return the part of its time that a workload still runs after its checkpoint."""
     lines = rule.log or ("",)
@@ -128,6 +145,8 @@ def check_fates(performance: Performance, laws: Laws) -> None:
         assert any(found.passes for found in at_home), f"{node} cannot have passed"
     for item in bad:
         assert _may_be_bad(play, plan, fates, item), f"{item['name']} is blamed for what it has not done: {item}"
+    if gave_up_making(performance):
+        return
     if play.threshold is None:
         _check_the_innocent(plan, fates, good)
     _check_verdict(performance, fates)
