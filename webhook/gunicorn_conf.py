@@ -1,7 +1,9 @@
 """How gunicorn runs the server: ``gunicorn -c python:webhook.gunicorn_conf``. One worker, many threads, TLS.
 
 One worker a process, because snapshots of the cluster and compiled expressions are shared by threads; more capacity is
-more replicas. On SIGTERM: readiness off, go on answering until callers have noticed, then end.
+more replicas, so signals that ask for another worker or another server beside this one are not heard. On SIGTERM:
+readiness off, go on answering until callers have noticed, then end. On SIGHUP: a new worker, and the old one goes on
+answering until that one does.
 """
 
 from __future__ import annotations
@@ -15,16 +17,19 @@ import ssl
 import sys
 import threading
 from collections.abc import Callable
+from time import sleep
 from types import FrameType
 from typing import Any
 
-from webhook.health import Health, serve
+from webhook.health import Door, Health, listen, serve
 from webhook.limits import THREADS, most_connections
 from webhook.memory import give_back_early
 from webhook.settings import SettingsError, read_settings
+from webhook.succession import Succession
 from webhook.tls import CERTIFICATE, KEY, ServingCertificate
 
 DRAIN_SECONDS = 4.0  # endpoints are told within a second or two; what comes until then is still answered
+SUCCESSOR_SECONDS = 25.0  # to load; gunicorn waits for the end of the worker before as long as for requests under way
 HEARTBEATS = "/dev/shm"  # noqa: S108  in memory: a slow disk must not look like a hanging worker
 
 try:
@@ -60,7 +65,8 @@ errorlog = "-"
 loglevel = "info"
 
 _certificate = ServingCertificate(settings.tls_dir)
-_health = Health()
+_succession = Succession()
+_doors: list[socket.socket] = []  # of health: one, opened before there are workers and never closed
 
 
 def ssl_context(config: Any, default_ssl_context_factory: Callable[[], ssl.SSLContext]) -> ssl.SSLContext:  # noqa: ARG001
@@ -68,14 +74,35 @@ def ssl_context(config: Any, default_ssl_context_factory: Callable[[], ssl.SSLCo
     return _certificate.context()
 
 
+def on_starting(server: Any) -> None:  # noqa: ARG001  the signature is gunicorn's
+    """Open the port of health, once for all workers to come: two of them overlap where one follows another."""
+    try:
+        _doors.append(listen(settings.health_port))
+    except OSError as error:
+        sys.exit(f"error: the port of health, {settings.health_port}, cannot be listened at: {error.strerror}")
+
+
+def when_ready(server: Any) -> None:  # noqa: ARG001
+    """Close the ears of the first process to signals that would put a second worker or server beside the first."""
+    for number in (signal.SIGTTIN, signal.SIGTTOU, signal.SIGUSR2):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def pre_fork(server: Any, worker: Any) -> None:  # noqa: ARG001
+    """Tell the worker before that another follows."""
+    _succession.begin(worker.age)
+
+
 def post_worker_init(worker: Any) -> None:
     """Begin to serve health and to ask for requests, once the application is loaded."""
     _settle(worker.cfg)
     give_back_early()
     gc.freeze()  # what is loaded now stays for ever: no collection needs to look at it again
-    serve(_health, settings.health_port)
-    _health.become_ready()
-    signal.signal(signal.SIGTERM, _draining(worker))
+    health = Health()
+    health.become_ready()  # first: who has knocked meanwhile is let in at once
+    door = serve(health, _doors[0])
+    signal.signal(signal.SIGTERM, _ending(worker, health, door))
+    _succession.take_over(worker.age)
 
 
 def _settle(config: Any) -> None:
@@ -83,13 +110,23 @@ def _settle(config: Any) -> None:
     vars(config).update({name: setting.get() for name, setting in config.settings.items()})
 
 
-def _draining(worker: Any) -> Callable[[int, FrameType | None], None]:
-    """Put the drain before gunicorn's own end, which drops what waits to be accepted."""
+def _ending(worker: Any, health: Health, door: Door) -> Callable[[int, FrameType | None], None]:
+    """Put the drain, or the wait for a successor, before gunicorn's own end, which drops what waits to be accepted."""
 
-    def drain(number: int, frame: FrameType | None) -> None:
-        _health.become_unready()
-        timer = threading.Timer(DRAIN_SECONDS, worker.handle_exit, (number, frame))
-        timer.daemon = True
-        timer.start()
+    def wait_for_successor() -> None:
+        _succession.wait_for_successor(worker.age, SUCCESSOR_SECONDS)
+        door.leave()
+        worker.handle_exit(signal.SIGTERM, None)
 
-    return drain
+    def drain() -> None:
+        sleep(DRAIN_SECONDS)
+        worker.handle_exit(signal.SIGTERM, None)
+
+    def end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  the signature is the handler's
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it is under way
+        followed = _succession.is_followed(worker.age)
+        if not followed:
+            health.become_unready()
+        threading.Thread(target=wait_for_successor if followed else drain, name="end", daemon=True).start()
+
+    return end

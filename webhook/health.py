@@ -48,10 +48,63 @@ class Health:
         READY.set(0)
 
 
-def serve(health: Health, port: int) -> None:
-    """Serve the three paths from a thread of their own until the process ends. Raises OSError if the port is taken."""
-    listener = _listen(port)
-    threading.Thread(target=lambda: asyncio.run(_accept(listener, health)), name="health", daemon=True).start()
+def listen(port: int) -> socket.socket:
+    """Listen at every address, of both families where the system has both. Raises OSError if the port is taken."""
+    both = socket.has_dualstack_ipv6()
+    family = socket.AF_INET6 if both else socket.AF_INET
+    listener = socket.create_server(("", port), family=family, backlog=BACKLOG, dualstack_ipv6=both)
+    listener.setblocking(False)
+    return listener
+
+
+def serve(health: Health, listener: socket.socket) -> Door:
+    """Serve the three paths from a thread of their own, until the door is left or the process ends."""
+    door = Door(listener)
+    threading.Thread(target=_serve, args=(door, health), name="health", daemon=True).start()
+    return door
+
+
+class Door:
+    """Where callers come in. Other processes may stand at it too: who comes goes to one that is free, to no other.
+
+    So a process that hangs keeps nobody, and one that leaves takes nobody along.
+    """
+
+    def __init__(self, listener: socket.socket) -> None:
+        self._listener = listener
+        self._left, self._empty = threading.Event(), threading.Event()
+        self._wake, self._awake = socket.socketpair()
+        self._awake.setblocking(False)
+
+    def leave(self) -> None:
+        """Let in nobody else, and wait until those who are in are answered: none takes longer than it may."""
+        self._left.set()
+        self._wake.close()  # seen by who waits
+        self._empty.wait(SECONDS)
+
+    def close(self) -> None:
+        """Note that nobody is in any more."""
+        self._empty.set()
+
+    async def next_caller(self) -> socket.socket | None:
+        """Return the next caller, or None once the door is left. Raises OSError where none can be let in."""
+        while not self._left.is_set():
+            try:
+                caller, _ = self._listener.accept()
+            except BlockingIOError:  # nobody is there, or another process was faster
+                await self._knock()
+            else:
+                caller.setblocking(False)
+                return caller
+        return None
+
+    async def _knock(self) -> None:
+        loop, knocked = asyncio.get_running_loop(), asyncio.Event()
+        for heard in (self._listener, self._awake):
+            loop.add_reader(heard, knocked.set)
+        await knocked.wait()
+        for heard in (self._listener, self._awake):
+            loop.remove_reader(heard)
 
 
 class _Callers:
@@ -77,33 +130,36 @@ class _Callers:
         await asyncio.wait([first])
         return True
 
+    async def hear_out(self) -> None:
+        """Wait until all are answered."""
+        if self._talks:
+            await asyncio.wait(self._talks)
+
     def _leave(self, task: asyncio.Task[None], caller: socket.socket) -> None:
         del self._talks[task]
         caller.close()
 
 
-def _listen(port: int) -> socket.socket:
-    """Listen at every address, of both families where the system has both."""
-    both = socket.has_dualstack_ipv6()
-    family = socket.AF_INET6 if both else socket.AF_INET
-    listener = socket.create_server(("", port), family=family, backlog=BACKLOG, dualstack_ipv6=both)
-    listener.setblocking(False)
-    return listener
+def _serve(door: Door, health: Health) -> None:
+    asyncio.run(_receive(door, health))
+    door.close()
 
 
-async def _accept(listener: socket.socket, health: Health) -> None:
-    """Accept callers one by one for ever; each that has sent its request is answered before the next is accepted."""
+async def _receive(door: Door, health: Health) -> None:
+    """Let callers in one by one; each that has sent its request is answered before the next one is let in."""
     callers = _Callers()
     while True:
         try:
-            caller, _ = await asyncio.get_running_loop().sock_accept(listener)
+            caller = await door.next_caller()
         except OSError as error:  # the process has no file left, or the caller is gone already
             log.debug("no caller of health could be accepted: %s", error)
             if not await callers.dismiss_first():
                 await asyncio.sleep(NO_FILES_SECONDS)
-        else:
-            await callers.join(caller, _talk(caller, health))
-            await asyncio.sleep(0)  # where many wait, accepting alone never gives way to the others
+            continue
+        if caller is None:
+            return await callers.hear_out()
+        await callers.join(caller, _talk(caller, health))
+        await asyncio.sleep(0)  # where many wait, accepting alone never gives way to the others
 
 
 async def _talk(caller: socket.socket, health: Health) -> None:

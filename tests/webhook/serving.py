@@ -49,9 +49,13 @@ class Server:
 
     def worker(self) -> int:
         """Return the process that answers."""
+        (number,) = self.workers()
+        return number
+
+    def workers(self) -> list[int]:
+        """Return all processes that may answer, the oldest first."""
         of_master = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
-        (number,) = of_master.read_text().split()
-        return int(number)
+        return [int(number) for number in of_master.read_text().split()]
 
     def review(self, obj: dict[str, Any], connection: http.client.HTTPSConnection | None = None) -> dict[str, Any]:
         used = connection or self.connect()
@@ -120,8 +124,8 @@ def free_port() -> int:
         return port
 
 
-def start(folder: Path, files: int | None = None) -> Server:
-    """Start a server, which may open a number of files."""
+def start(folder: Path, files: int | None = None, options: tuple[str, ...] = ()) -> Server:
+    """Start a server, which may open a number of files, with options of gunicorn's."""
     authority = make_authority(datetime.now(UTC))
     server_files = folder / "tls"
     server_files.mkdir()
@@ -136,7 +140,7 @@ def start(folder: Path, files: int | None = None) -> Server:
     }
     server = Server(None, port, health_port, server_files, authority, log)  # type: ignore[arg-type]
     server.serve(issue(authority, NAMES, datetime.now(UTC)))
-    command = [sys.executable, "-m", "gunicorn", "-c", "python:webhook.gunicorn_conf"]
+    command = [sys.executable, "-m", "gunicorn", "-c", "python:webhook.gunicorn_conf", *options]
     limited = ["prlimit", f"--nofile={files}", *command] if files else command
     with log.open("wb") as output:
         server.process = subprocess.Popen(limited, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT)

@@ -17,17 +17,20 @@ from pathlib import Path
 import pytest
 
 from tests.webhook.serving import ROOT, free_port
-from webhook.health import MOST_CALLERS, SECONDS, Health, serve
+from webhook.health import MOST_CALLERS, SECONDS, listen
 from webhook.metrics import CONTENT_TYPE
 
 SERVING = """
 import logging, sys
-from webhook.health import Health, serve
+from webhook.health import Health, listen, serve
 logging.basicConfig(level=logging.INFO)
 health = Health()
-serve(health, int(sys.argv[1]))
+door = serve(health, listen(int(sys.argv[1])))
 for line in sys.stdin:
-    health.become_ready() if line == "ready\\n" else health.become_unready()
+    if line == "leave\\n":
+        door.leave()
+    else:
+        health.become_ready() if line == "ready\\n" else health.become_unready()
 """
 FAMILIES = [pytest.param("127.0.0.1", id="IPv4"), pytest.param("::1", id="IPv6")]
 PROBE_SECONDS = 2.0  # kubelet waits 5
@@ -245,4 +248,27 @@ def test_a_process_without_files_answers_again_when_it_has_some(port: Port) -> N
 
 def test_a_port_that_is_taken_is_an_error_at_once() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(OSError, match="in use"):
-        serve(Health(), taken.getsockname()[1])
+        listen(taken.getsockname()[1])
+
+
+def is_answered(port: Port) -> bool:
+    with port.call(b"GET /healthz HTTP/1.1\r\n\r\n") as caller:
+        caller.settimeout(0.2)
+        try:
+            return bool(caller.recv(1))
+        except TimeoutError:
+            return False
+
+
+def test_who_is_in_when_the_door_is_left_is_answered_and_who_comes_then_waits_for_another(port: Port) -> None:
+    with port.call(b"GET /healthz ") as early, port.call() as late:
+        assert port.ask("/healthz").status == 200  # and early and late are in
+        port.tell("leave")
+        wait_until(lambda: not is_answered(port))
+        with port.call(b"GET /healthz HTTP/1.1\r\n\r\n") as after:
+            for caller, rest in ((early, b"HTTP/1.1\r\n\r\n"), (late, b"GET /healthz HTTP/1.1\r\n\r\n")):
+                caller.sendall(rest)
+                assert b"200" in caller.recv(1 << 16)
+            after.settimeout(0.5)
+            with pytest.raises(TimeoutError):
+                after.recv(1)
