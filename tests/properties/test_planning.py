@@ -9,11 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sync_hooks.api.job import JobSpec
+from sync_hooks.api.limits import RUN_NAMES
 from sync_hooks.api.observed import Taint
 from sync_hooks.planning.build import build
 from sync_hooks.planning.job import render_job
 from sync_hooks.planning.plan import Plan, RunIdentity, Unplannable, decode, encode
 from sync_hooks.planning.trainjob import render_train_job
+from tests.properties.run_names import LONG_NAMES, names
 from tests.support.nodes import node
 from tests.support.runs import FRAMEWORKS, run_spec
 
@@ -22,7 +24,7 @@ LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
 LONGEST_POD_SUFFIX = "-launcher-0-0-abcde"
 RACK = "topology.k8s.aws/network-node-layer-1"
 
-run_names = st.from_regex(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", fullmatch=True)
+run_names = names() | st.sampled_from([name for name in LONG_NAMES if len(name) <= RUN_NAMES.longest])
 products = st.sampled_from(["NVIDIA-H100-80GB-HBM3", "NVIDIA-GB200", "NVIDIA-GB300", "NVIDIA-L40S", None])
 
 
@@ -156,8 +158,8 @@ def test_the_users_variable_wins_everywhere(spec, cluster):
         lists += [one["env"] for one in job["template"]["spec"]["template"]["spec"]["containers"]]
         assert set(own) <= {variable["name"] for variable in lists[-1]}
     for variables in lists:
-        names = [variable["name"] for variable in variables]
-        assert len(set(names)) == len(names)
+        found = [variable["name"] for variable in variables]
+        assert len(set(found)) == len(found)
         assert all(variable == own.get(variable["name"], variable) for variable in variables)
     if spec.framework.mpi:
         folded = len(trainer["args"]) == 1  # lines run before the command, so that it is one script
