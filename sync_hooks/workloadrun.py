@@ -33,7 +33,7 @@ from sync_hooks.api.time import rfc3339
 from sync_hooks.api.workflow import WorkflowStatus
 from sync_hooks.api.workloadrun import WorkflowReference, WorkloadRunSpec, WorkloadRunStatus
 from sync_hooks.execution.answers import UNREADABLE_RESYNC_SECONDS, first, keep, stubs, transitions
-from sync_hooks.execution.ownership import standing, what_goes
+from sync_hooks.execution.ownership import standing, taken, what_goes
 from sync_hooks.execution.unseen import GivenUp, look_again, look_for
 from sync_hooks.execution.waiting import CHILD_GIVE_UP_SECONDS, next_look, unread, wait, wait_within
 from sync_hooks.execution.workflow_answer import nothing_known
@@ -156,8 +156,7 @@ def _await(request: Request, status: WorkloadRunStatus, workflow: LiveObject, no
     name = workflow.metadata.name
     whose = standing(workflow, request.parent)
     if whose == "foreign":
-        message = f"a Workflow named {name} belongs to somebody else: delete it or choose another name for the run"
-        return _fail(request, status, "WorkflowNameCollision", message, now)
+        return _fail(request, status, "WorkflowNameCollision", taken(workflow), now)
     if whose == "ours":
         waiting = wait(status.waiting, "WorkflowNotSeen", "the Workflow is not visible yet", now, f"Workflow/{name}")
         return _answer(request, status, _in_progress(status, waiting, now), (), next_look(waiting, now))

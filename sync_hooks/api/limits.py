@@ -55,7 +55,7 @@ RUN_NAMES = NameRule(
     "must consist of lower case letters, digits and '-', alphanumeric at both ends",
 )
 JOB_NAMES = NameRule(
-    39,  # leaves room for -w100-node-0-9999-xxxxx below 63
+    39,  # with -w100-launcher-0-0-xxxxx these are 63
     r"^[a-z]([-a-z0-9]*[a-z0-9])?$",  # Trainer asks that of the TrainJob, whose name begins with it
     "must consist of lower case letters, digits and '-', begin with a letter and not end with '-'",
 )

@@ -1,8 +1,13 @@
-"""Names and labels of everything a run creates. Only the run's part of a name is ever shortened."""
+"""Names and labels of everything a run creates. Only the run's part of a name is ever shortened.
+
+How it is shortened may change: a run under way takes its names from its plan, and `runtime_base` from that.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import re
+from base64 import b32encode
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -23,34 +28,40 @@ ANNOTATION_ENDED = f"{GROUP}/workload-ended"  # of a measurement: UID of the Tra
 ANNOTATION_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
 ANNOTATION_RETENTION = f"{GROUP}/retention"  # of a WorkloadRun: how long its Jobs stay after its end, as 72h
 
-LONGEST_PREFIX = 20  # leaves room for -g2499-i10-t3-w9-launcher-0-0-xxxxx below 63
-HASH_LENGTH = 5
-
-FNV_OFFSET = 0x811C9DC5
-FNV_PRIME = 0x01000193
+LONGEST_PREFIX = 23  # with -g9999-i1000-t10-w100-launcher-0-0-xxxxx, as long as pods' names get, these are 63
+HASH_BYTES = 5  # eight letters and digits: of 10,000 runs that begin alike, two meet once in 20,000 such namespaces
+HASH_LENGTH = HASH_BYTES * 8 // 5
+RUNTIME_END = "-runtime"
 
 _JOB_NAME = re.compile(r"-g(\d+)-i(\d+)(?:-t(\d+))?$")
 
 
 def shorten(name: str, longest: int = LONGEST_PREFIX) -> str:
-    """Return the name if it fits, else its head, a hyphen and five hex digits of the whole name's FNV-1a hash."""
-    if len(name) <= longest:
-        return name
-    head = name[: longest - HASH_LENGTH - 1].rstrip("-.")
-    return f"{head}-{fnv1a(name):05x}"[: len(head) + 1 + HASH_LENGTH]
+    """Return the name if it fits, else its head, a hyphen and a hash of the whole name."""
+    return name if len(name) <= longest else _with_hash(name, name, longest)
 
 
-def fnv1a(text: str) -> int:
-    """Return the 32-bit FNV-1a hash of the text's UTF-8 bytes."""
-    value = FNV_OFFSET
-    for byte in text.encode():
-        value = (value ^ byte) * FNV_PRIME & 0xFFFFFFFF
-    return value
+def job_prefix(run: str) -> str:
+    """Return the first part of every Job's name: the run's shortened name, made to start with a letter.
+
+    Trainer takes only names that do. What is put in front comes with a hash: beside ``8`` there may be a run ``r-8``.
+    """
+    return shorten(run) if run[:1].isalpha() else _with_hash(f"r-{run}", run, LONGEST_PREFIX)
+
+
+def _with_hash(head: str, name: str, longest: int) -> str:
+    digest = hashlib.sha256(name.encode()).digest()[:HASH_BYTES]
+    return f"{head[: longest - HASH_LENGTH - 1].rstrip('-.')}-{b32encode(digest).decode().lower()}"
 
 
 def runtime_name(run: str) -> str:
     """Name of the run's TrainingRuntime."""
-    return f"{shorten(run)}-runtime"
+    return f"{shorten(run)}{RUNTIME_END}"
+
+
+def runtime_base(runtime: str) -> str:
+    """Return the run's shortened name as it stands in its TrainingRuntime's, whichever version shortened it."""
+    return runtime.removesuffix(RUNTIME_END)
 
 
 def config_name(run: str) -> str:

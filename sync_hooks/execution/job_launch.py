@@ -26,7 +26,7 @@ from sync_hooks.api.trainer import JOBSET_VERSION, TRAINER_VERSION, JsonObject
 from sync_hooks.execution.blame import CREATION_ERROR
 from sync_hooks.execution.job_answer import answer, ending, enter, fail, keep_trying
 from sync_hooks.execution.job_dependencies import blocking, missing_dependencies
-from sync_hooks.execution.ownership import standing
+from sync_hooks.execution.ownership import standing, taken
 from sync_hooks.execution.phase import PENDING, is_live
 from sync_hooks.execution.unseen import GivenUp, awaited, look_again, look_for
 from sync_hooks.execution.waiting import CHILD_GIVE_UP_SECONDS, next_look, wait, wait_within
@@ -72,8 +72,7 @@ def _taken(request: Request, status: JobStatus, live: LiveObject, now: datetime)
     name = live.metadata.name
     whose = standing(live, request.parent)
     if whose == "foreign":
-        text = f"TrainJob {name} exists already and belongs to somebody else"
-        return fail(request, status, CREATION_ERROR, text, now)
+        return fail(request, status, CREATION_ERROR, taken(live), now)
     if whose == "going":
         return _wait_for_room(request, status, name, now)
     waiting = wait(status.waiting, "TrainJobNotSeen", f"TrainJob {name} is being created", now, f"TrainJob/{name}")

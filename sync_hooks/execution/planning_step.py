@@ -22,7 +22,7 @@ from sync_hooks.api.sync import Busy, GetObject, ListKinds, ListNodes, Observed,
 from sync_hooks.api.workflow import WorkflowSpec, WorkflowStatus
 from sync_hooks.api.workloadrun import WorkloadRunSpec
 from sync_hooks.execution.children import identity, plan_config_map
-from sync_hooks.execution.ownership import standing
+from sync_hooks.execution.ownership import standing, taken
 from sync_hooks.execution.plan_seen import MOST_EXCLUDED, plan_facts
 from sync_hooks.execution.preflight import look_ahead, surroundings
 from sync_hooks.execution.unseen import GivenUp, look_again, look_for
@@ -124,11 +124,9 @@ def _await_plan(
     request: Request, status: WorkflowStatus, config_map: LiveObject, observed: Observed, now: datetime
 ) -> Reads | Result:
     """Wait for the plan to be seen, or for that of an earlier Workflow to go; else the name is somebody else's."""
-    name = config_map.metadata.name
     if standing(config_map, request.parent) == "foreign":
-        text = f"ConfigMap {name} exists already and belongs to somebody else: delete it or choose another name"
-        return fail(request, status, "PlanNameCollision", text, now)
-    known = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
+        return fail(request, status, "PlanNameCollision", taken(config_map), now)
+    known = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": config_map.metadata.name}}
     waiting = look_for(request, status.waiting, known, observed, now)
     if isinstance(waiting, Reads):
         return waiting

@@ -16,7 +16,7 @@ from sync_hooks.api.request import Request
 from sync_hooks.api.results import Waiting
 from sync_hooks.api.sync import GetObject, ListEvents, Observed, Reads, Unreadable
 from sync_hooks.api.time import rfc3339
-from sync_hooks.execution.ownership import standing, what_goes
+from sync_hooks.execution.ownership import standing, taken, what_goes
 from sync_hooks.execution.waiting import (
     CHILD_GIVE_UP_SECONDS,
     CHILD_LIVE_READ_SECONDS,
@@ -56,11 +56,8 @@ def look_for(
         return Reads((live, errors))
     found = observed[live]
     whose = standing(found, request.parent) if isinstance(found, LiveObject) else None
-    if whose == "foreign":
-        text = (
-            f"{kind} {name} exists already and belongs to somebody else: delete it or choose another name for the run"
-        )
-        return GivenUp(f"{kind}NameCollision", text)
+    if isinstance(found, LiveObject) and whose == "foreign":
+        return GivenUp(f"{kind}NameCollision", taken(found))
     text = what_goes(found) if whose == "going" else _problem(kind, name, found, observed[errors])
     if waiting is None and (found is None or whose == "going"):
         return GivenUp(f"{kind}CreationError", text)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from sync_hooks.api.limits import LARGEST_OBJECT_BYTES
-from sync_hooks.api.names import GPU, shorten
+from sync_hooks.api.names import GPU, job_prefix
 from sync_hooks.api.trainer import CONFIG_MAP, JsonObject, kind_of, name_of
 from sync_hooks.cluster.nodes import LABEL_GPU_PRESENT, LABEL_GPU_PRODUCT, LABEL_HOSTNAME, hostname
 from sync_hooks.cluster.platform import products_of
@@ -57,14 +57,6 @@ def assemble(state: State) -> Plan:
         applied_overrides=tuple(applied.to_dict() for applied in state.applied),
         warnings=state.warnings,
     )
-
-
-def job_prefix(run: str) -> str:
-    """Return the first part of every Job's name: the run's shortened name, made to start with a letter.
-
-    Trainer takes only names that do.
-    """
-    return shorten(run) if run[:1].isalpha() else shorten(f"r-{run}")
 
 
 def check_sizes(state: State, plan: Plan) -> Unplannable | None:

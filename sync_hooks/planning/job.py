@@ -21,7 +21,7 @@ from sync_hooks.api.names import (
     LABEL_WORKLOAD_RUN,
     MANAGED_BY,
     job_name,
-    shorten,
+    runtime_base,
 )
 from sync_hooks.api.trainer import LABEL_REPLICATED_JOB, PATCH_MANAGER, WORKER, JsonObject
 from sync_hooks.cluster.nodes import LABEL_HOSTNAME
@@ -57,7 +57,7 @@ def render_job(
             "labels": {**(metadata.get("labels") or {}), **labels},
             **({"annotations": annotations} if annotations else {}),
         },
-        "spec": _spec(plan, identity, chosen, name, labels),
+        "spec": _spec(plan, chosen, name, labels),
     }
 
 
@@ -65,7 +65,7 @@ def _group_nodes(group: Group) -> dict[str, str]:
     return {ANNOTATION_GROUP_NODES: ",".join(group.nodes)} if group.nodes else {}
 
 
-def _spec(plan: Plan, identity: RunIdentity, group: Group, name: str, labels: Mapping[str, str]) -> JsonObject:
+def _spec(plan: Plan, group: Group, name: str, labels: Mapping[str, str]) -> JsonObject:
     spec: JsonObject = plan.job["spec"]
     train_job = spec["workload"]["trainJob"]
     size = len(group.nodes) or train_job["trainer"]["numNodes"]
@@ -82,7 +82,7 @@ def _spec(plan: Plan, identity: RunIdentity, group: Group, name: str, labels: Ma
     result = {**spec, **ranks, "workload": {**spec["workload"], "trainJob": filled}}
     if "dependencies" not in spec:
         return result
-    names = names_for_job(spec["dependencies"], shorten(identity.name), name)
+    names = names_for_job(spec["dependencies"], runtime_base(train_job["runtimeRef"]["name"]), name)
     own = [renamed(dependency, names, labels, size) for dependency in spec["dependencies"]]
     return {**with_names(result, names), "dependencies": own}
 

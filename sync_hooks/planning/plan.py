@@ -32,7 +32,7 @@ class Plan(Facts, frozen=True):
 
     version: int = PLAN_VERSION
     prefix: str = ""
-    """Shortened name of the run: the first part of every name below."""
+    """Shortened name of the run: the first part of every Job's name, whatever a later version would make of it."""
     platform: str = ""
     architecture: str = ""
     gpus_per_node: int = 0

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+import re
+from datetime import date, timedelta
 from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from sync_hooks.admission.admit import admit
@@ -21,12 +23,14 @@ from sync_hooks.api.limits import (
     MOST_NODES_PER_GROUP,
     MOST_RESTARTS,
     MOST_RETRIES,
-    RUN_NAMES,
 )
+from tests.properties import run_names
 from tests.sync_hooks.admission.cases import BASES, cases
 from webhook.admission import answer
 
 SEEDS = [obj for case in cases() for obj in (case.good, case.bad) if len(str(obj)) < 10_000]
+MOST_GROUPS = 10_000  # more do not fit beside each other, see `sync_hooks.planning.room`
+FIRST_DAY = date(2026, 1, 1)
 FUZZED_CALLS = 20_000
 CAUSES = {
     "FieldValueRequired",
@@ -192,16 +196,44 @@ def damaged(body: bytes, source: random.Random) -> bytes:
 
 
 @given(
-    st.from_regex(RUN_NAMES.pattern, fullmatch=True).filter(lambda name: len(name) <= RUN_NAMES.longest),
+    run_names.names(run_names.LONGEST_OF_ANY_OBJECT),
     st.integers(1, MOST_NODES_PER_GROUP),
     st.integers(1, MOST_ITERATIONS),
     st.integers(0, MOST_RETRIES),
     st.integers(0, MOST_RESTARTS),
 )
+@example(run_names.LONG_NAMES[0], MOST_NODES_PER_GROUP, MOST_ITERATIONS, MOST_RETRIES, MOST_RESTARTS)
+@example(run_names.LONG_NAMES[1], MOST_NODES_PER_GROUP, MOST_ITERATIONS, MOST_RETRIES, MOST_RESTARTS)
+@example(run_names.LONG_NAMES[2], MOST_NODES_PER_GROUP, MOST_ITERATIONS, MOST_RETRIES, MOST_RESTARTS)
+@example(run_names.LONG_NAMES[3], MOST_NODES_PER_GROUP, MOST_ITERATIONS, MOST_RETRIES, MOST_RESTARTS)
 @LAW
 def test_the_names_of_every_admitted_run_fit(run: str, nodes: int, iteration: int, retry: int, attempt: int) -> None:
-    job = names.job_name(names.shorten(run), 4999, iteration, retry)
+    job = names.job_name(names.job_prefix(run), MOST_GROUPS - 1, iteration, retry)
     train_job = names.train_job_name(job, attempt)
+    assert re.fullmatch(JOB_NAMES.pattern, job)
     assert len(job) <= JOB_NAMES.longest
     for pod in (f"{train_job}-node-0-{nodes - 1}-xxxxx", f"{train_job}-launcher-0-0-xxxxx"):
         assert len(pod) <= 63
+
+
+@given(run_names.alike())
+@example(("nccl-all-reduce-2026-08-23", "nccl-all-reduce-2027-08-20"))  # equal in 20 bits of what they were told by
+@example(("8-gpus", "r-8-gpus"))
+@example((f"8-gpus-{'x' * 30}", f"r-8-gpus-{'x' * 30}"))
+@LAW
+def test_runs_that_begin_alike_never_share_a_name(runs: tuple[str, str]) -> None:
+    for name_of in (names.job_prefix, names.runtime_name, names.config_name):
+        first, second = map(name_of, runs)
+        assert first != second
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        pytest.param([f"nccl-all-reduce-{FIRST_DAY + timedelta(days=day)}" for day in range(3650)], id="ten years"),
+        pytest.param([f"nccl-all-reduce-nightly-{number}" for number in range(20_000)], id="a counter"),
+        pytest.param([f"{number}-nccl-all-reduce-of-node" for number in range(20_000)], id="a counter in front"),
+    ],
+)
+def test_runs_named_by_day_or_number_never_share_a_name(runs: list[str]) -> None:
+    assert len(set(map(names.job_prefix, runs))) == len(set(map(names.runtime_name, runs))) == len(runs)

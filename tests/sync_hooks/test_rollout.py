@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64encode
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from sync_hooks import bandwidth, goodput, job, workflow, workloadrun
 from sync_hooks.api.sync import Busy
+from sync_hooks.planning.plan import PLAN_KEY, encode
 from tests.support.asking import Hook, ask
 from tests.support.hooks import NOW, STAMP, condition, manifest, request
 from tests.sync_hooks import test_job as of_job
@@ -91,3 +95,19 @@ def test_what_another_version_adds_to_what_a_job_waits_for_is_skipped(stored_pla
         "since": STAMP,
         "object": "Job/run-g0-i1",
     }
+
+
+def test_a_run_that_was_planned_under_other_names_goes_on_under_them(stored_plan: dict[str, Any]):
+    plan = of_workflow.plan_of(stored_plan)
+    other = replace(plan, prefix="ru-4d2f1", runtime=json.loads(json.dumps(plan.runtime).replace("run-", "ru-4d2f1-")))
+    stored = {**stored_plan, "binaryData": {PLAN_KEY: b64encode(encode(other)).decode()}}
+    made = runtime(stored)
+    assert made["metadata"]["name"] == "ru-4d2f1-runtime"
+
+    def jobs(children: list[dict[str, Any]], **status: Any) -> list[str]:
+        synced = of_workflow.sync(marked(stored, **status), [stored, made, *children], {})
+        return of_workflow.names(synced, "Job")
+
+    known = [of_workflow.job(f"ru-4d2f1-g{group}-i1", settled=False) for group in (0, 1)]
+    assert jobs([]) == ["ru-4d2f1-g0-i1", "ru-4d2f1-g1-i1"]
+    assert jobs(known, launched="0-1") == ["ru-4d2f1-g0-i1", "ru-4d2f1-g1-i1"]

@@ -130,8 +130,8 @@ def test_a_node_that_failed_before_its_group_passed_is_named_on_passed_and_is_in
         ("Workflow", RUN, "WorkflowNameCollision"),
         ("ConfigMap", f"{RUN}-plan", "PlanNameCollision"),
         ("TrainingRuntime", f"{RUN}-runtime", "TrainingRuntimeNameCollision"),
-        ("Job", f"{RUN}-g0-i1", "belongs to somebody else"),
-        ("TrainJob", f"{RUN}-g0-i1-w0", "belongs to somebody else"),
+        ("Job", f"{RUN}-g0-i1", "belongs to no run"),
+        ("TrainJob", f"{RUN}-g0-i1-w0", "belongs to no run"),
         ("ConfigMap", f"{RUN}-iteration-1", "ConfigMapNameCollision"),
     ],
 )

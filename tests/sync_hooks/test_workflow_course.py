@@ -108,11 +108,11 @@ def test_a_group_whose_jobs_name_is_taken_fails_with_the_reason_and_the_others_g
     first = sync(known, children, {JOB: live(manifest("Job", "run-g0-i1"))})
     waiting = parent(status=first.status)
     answer = sync(waiting, [*children, job("run-g1-i1")], {JOB: live(manifest("Job", "run-g0-i1"))}, seconds=31)
-    assert "belongs to somebody else" in answer.status["refused"]["0"]
+    assert "belongs to no run" in answer.status["refused"]["0"]
     assert "Failed" not in true(answer)
     ended, _ = to_the_end(parent(status=answer.status), [*children, job("run-g1-i1")])
     message = next(item["message"] for item in ended.status["conditions"] if item["type"] == "Failed")
-    assert "group 0: Job run-g0-i1 exists already and belongs to somebody else" in message
+    assert "group 0: Job run-g0-i1 exists already and belongs to no run" in message
     assert ended.status["coverage"]["inconclusive"] == 2
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from sync_hooks.api.names import JobKey, job_key
-from sync_hooks.planning.plan import RunIdentity
+import msgspec
+
+from sync_hooks.api.names import LONGEST_PREFIX, JobKey, job_key
+from sync_hooks.planning.plan import Plan, RunIdentity
 from tests.support.nodes import nodes
 from tests.support.planned import LONG, planned, rendered_job, train_job_of
 from tests.support.runs import run_spec
 
+OTHERWISE = "a-very-long-na-4d2f1"
 GB200 = {"product": "NVIDIA-GB200", "gpus": "4", "resources": {"vpc.amazonaws.com/efa": "4"}}
 
 
@@ -22,12 +25,38 @@ def test_a_long_name_is_shortened_in_front_and_labels_keep_it_whole():
     plan = planned(run_spec(checkpoint={"storageSize": "1Gi"}), identity=LONG)
     job = rendered_job(plan, identity=LONG)
     assert job["metadata"]["name"] == f"{plan.prefix}-g0-i1"
-    assert len(plan.prefix) <= 20
+    assert plan.prefix.startswith("a-very-long-na-")
+    assert len(plan.prefix) == LONGEST_PREFIX
     assert job["metadata"]["labels"]["cre.nvidia.com/workload-run"] == LONG.name
 
 
 def test_a_name_that_begins_with_a_digit_still_gives_names_that_trainer_takes():
-    assert planned(identity=RunIdentity("8-gpus", "default")).prefix == "r-8-gpus"
+    assert planned(identity=RunIdentity("8-gpus", "default")).prefix.startswith("r-8-gpus-")
+
+
+def shortened_otherwise(plan: Plan) -> Plan:
+    """Return a plan as another version wrote it, which shortened the run's name in its own way."""
+    return msgspec.json.decode(msgspec.json.encode(plan).replace(plan.prefix.encode(), OTHERWISE.encode()), type=Plan)
+
+
+def test_a_run_under_way_keeps_its_names_when_a_later_version_would_shorten_its_name_otherwise():
+    plan = shortened_otherwise(planned(run_spec("torch", config={"inline": {"a": "b"}}), identity=LONG))
+    job = rendered_job(plan, group=1, iteration=2, retry=1, identity=LONG)
+    assert job["metadata"]["name"] == f"{OTHERWISE}-g1-i2-t1"
+    assert job["spec"]["workload"]["trainJob"]["runtimeRef"]["name"] == f"{OTHERWISE}-runtime"
+    assert plan.runtime["metadata"]["name"] == f"{OTHERWISE}-runtime"
+    assert [one["metadata"]["name"] for one in plan.shared] == [f"{OTHERWISE}-config"]
+
+
+def test_so_do_the_objects_of_its_jobs():
+    plan = planned(run_spec("torch", checkpoint={"storageSize": "1Gi"}), nodes(4, **GB200), identity=LONG)
+    job = rendered_job(shortened_otherwise(plan), identity=LONG)
+    assert {one["kind"]: one["metadata"]["name"] for one in job["spec"]["dependencies"]} == {
+        "TrainingRuntime": f"{OTHERWISE}-g0-i1-runtime",
+        "PersistentVolumeClaim": f"{OTHERWISE}-g0-i1-checkpoint-pvc",
+        "ComputeDomain": f"{OTHERWISE}-g0-i1-compute-domain",
+    }
+    assert job["spec"]["checkpoint"]["pvcName"] == f"{OTHERWISE}-g0-i1-checkpoint-pvc"
 
 
 def test_objects_of_a_job_get_its_name_wherever_they_are_named_and_nowhere_else():
