@@ -19,7 +19,7 @@ _PLANS: Memo[tuple[Plan | None, str]] = Memo(64 << 20)  # the same plan comes wi
 def read_plan(stored: ConfigMapChild, noted: str = "") -> tuple[Plan | None, str]:
     """Return the plan and its hash; no plan where it is not readable, or is not the one whose hash was ``noted``."""
     content = stored.binary_data.get(PLAN_KEY, "")
-    key = sha256(f"{noted}/{content}".encode())
+    key = (sha256(noted.encode()), sha256(content.encode()))  # of each: what comes of one is never that of another
     known = _PLANS.get(key)
     if known is not None:
         return known

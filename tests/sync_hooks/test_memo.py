@@ -48,3 +48,18 @@ def test_large_plans_are_remembered_as_far_as_there_is_room_in_bytes(monkeypatch
             (plan, sha256(packed)), (None, sha256(packed)), (plan, sha256(packed)),
         ]  # fmt: skip
     assert 0 < len(memo) < 20
+
+
+def test_what_was_read_of_one_plan_is_never_the_answer_about_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = next(
+        content for number in range(100) if b"/" in base64.b64encode(content := encode(Plan(prefix=f"run-{number}")))
+    )
+    noted, text = sha256(packed), base64.b64encode(packed).decode()
+    begin, _, rest = text.partition("/")
+    for pairs in ([(f"{noted}/{begin}", rest), (noted, text)], [(noted, text), (f"{noted}/{begin}", rest)]):
+        monkeypatch.setattr(plan_seen, "_PLANS", Memo(1 << 20))
+        found = {
+            hash_: read_plan(ConfigMapChild(binary_data={PLAN_KEY: content}), hash_)[0] for hash_, content in pairs
+        }
+        assert found[noted] is not None
+        assert found[f"{noted}/{begin}"] is None
