@@ -41,15 +41,34 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
             connected, address = listener.accept()
         except OSError as error:
             if error.errno in _FULL:
-                sleep(FULL_PAUSE_SECONDS)
+                if not self._dismiss_silent():
+                    sleep(FULL_PAUSE_SECONDS)
             elif error.errno not in _NOBODY_THERE:
                 raise
             return
         self.nr_conns += 1
+        if self.nr_conns >= self.worker_connections:
+            self._dismiss_silent()
         connection = Connection(self.cfg, connected, address, listener.getsockname())  # makes it non-blocking
         connection.timeout = monotonic() + SILENCE_SECONDS
         self.pending_conns.append(connection)
         self.poller.register(connected, selectors.EVENT_READ, partial(self.on_pending_socket_readable, connection))
+
+    def _dismiss_silent(self) -> bool:
+        """Close who has been silent for longest, and tell whether there was anybody.
+
+        Else strangers who hold as many connections as there may be would keep all others out. Whoever has not asked for
+        anything goes before those who have: the API server is one of them, and opens another connection where it must.
+        """
+        for silent in (self.pending_conns, self.keepalived_conns):
+            connection = next((one for one in silent if not _says_something(one.sock)), None)
+            if connection is not None:
+                silent.remove(connection)
+                self.poller.unregister(connection.sock)
+                self.nr_conns -= 1
+                connection.close()
+                return True
+        return False
 
     def handle(self, connection: Connection) -> object:
         """Answer a request and those that follow it at once; returns what gunicorn asks for, True to be kept.
@@ -112,6 +131,11 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
             return True
         if not self.alive or self.nr_conns > self.cfg.threads:
             return False
-        waiting = select.poll()
-        waiting.register(connection.sock, select.POLLIN)
-        return bool(waiting.poll(STAY_MILLISECONDS))
+        return _says_something(connection.sock, STAY_MILLISECONDS)
+
+
+def _says_something(sock: socket.socket, milliseconds: int = 0) -> bool:
+    """Tell whether there is something to be read of a connection, its end included, or will be in a moment."""
+    waiting = select.poll()
+    waiting.register(sock, select.POLLIN)
+    return bool(waiting.poll(milliseconds))

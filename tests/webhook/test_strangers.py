@@ -18,7 +18,14 @@ import yaml
 from sync_hooks.planning.room import MOST_SYNC_BYTES
 from tests.webhook.serving import GOOD, ROOT, Server, answer, chunked, post, review, start, stop
 from tests.webhook.test_server import waits
-from webhook.limits import MOST_BYTES, SMALL_BYTES, THREADS, UNDER_WAY_BYTES
+from webhook.limits import (
+    FEWEST_CONNECTIONS,
+    MOST_BYTES,
+    OTHER_FILES,
+    SMALL_BYTES,
+    THREADS,
+    UNDER_WAY_BYTES,
+)
 from webhook.settings import ADMISSION, HOOKS
 from webhook.tls import HEAD_SECONDS, REQUEST_SECONDS
 
@@ -203,6 +210,53 @@ def test_a_server_without_files_for_more_callers_goes_on(tmp_path: Path) -> None
             time.sleep(1.0)
         assert server.review(GOOD)["allowed"]
         assert server.worker() == worker
+    finally:
+        stop(server)
+
+
+def asks_once(server: Server) -> socket.socket:
+    """Call, ask for what there is not, and keep the connection."""
+    caller = server.call()
+    caller.sendall(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    assert answer(caller)[0] == 404
+    return caller
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        pytest.param(lambda server: socket.create_connection(("127.0.0.1", server.port)), id="and say nothing"),
+        pytest.param(lambda server: server.call(), id="and shake hands"),
+        pytest.param(asks_once, id="and have asked once"),
+    ],
+)
+def test_strangers_that_hold_all_connections_keep_nobody_out(
+    tmp_path: Path, call: Callable[[Server], socket.socket]
+) -> None:
+    server = start(tmp_path, files=FEWEST_CONNECTIONS + OTHER_FILES)
+    try:
+        with ExitStack() as held:
+            for _ in range(FEWEST_CONNECTIONS + 16):
+                held.enter_context(call(server))
+            for _ in range(3):
+                assert is_answered_at_once(server)
+            last = held.enter_context(server.call())
+            last.sendall(post(review(GOOD)))
+            assert answer(last)[0] == 200
+    finally:
+        stop(server)
+
+
+def test_who_has_asked_is_kept_before_those_who_have_not(tmp_path: Path) -> None:
+    server = start(tmp_path, files=FEWEST_CONNECTIONS + OTHER_FILES)
+    try:
+        with ExitStack() as held:
+            kept = held.enter_context(asks_once(server))
+            for _ in range(2 * FEWEST_CONNECTIONS):
+                held.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+            assert is_answered_at_once(server)
+            kept.sendall(post(review(GOOD)))
+            assert answer(kept)[0] == 200
     finally:
         stop(server)
 
