@@ -17,9 +17,10 @@ from gunicorn.http.message import Request  # type: ignore[import-untyped]
 from gunicorn.http.parser import RequestParser  # type: ignore[import-untyped]
 from gunicorn.workers.gthread import TConn  # type: ignore[import-untyped]
 
-from webhook.tls import hurry
+from webhook.tls import PRESSURE, hurry
 
 LINGER_SECONDS = 1.0  # for a caller to read its last answer and hang up
+PRESSED_LINGER_SECONDS = 0.05  # the same while others wait for the thread
 MOST_HEADS = 3  # remembered of a connection: a caller has one a path, and calls one path or two
 LONGEST_HEAD_BYTES = 1024  # remembered: callers that mean well send a third of it
 
@@ -63,7 +64,7 @@ class Connection(TConn):  # type: ignore[misc]  # gunicorn has no types
         with suppress(OSError):
             if graceful:
                 self.sock.setblocking(True)
-                util.close_graceful(self.sock, LINGER_SECONDS)
+                util.close_graceful(self.sock, PRESSED_LINGER_SECONDS if PRESSURE else LINGER_SECONDS)
             else:
                 util.close(self.sock)
 

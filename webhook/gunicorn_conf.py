@@ -45,7 +45,7 @@ bind = [f"{_ANY}:{settings.port}"]
 worker_class = "webhook.worker.PatientWorker"  # gthread
 workers = 1
 threads = (
-    THREADS  # made when needed; a slow caller holds one for REQUEST_SECONDS at most, and for its head HEAD_SECONDS
+    THREADS  # made when needed; a slow caller holds one for seconds, see `webhook.tls`, or until others wait for it
 )
 worker_connections = most_connections(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 worker_tmp_dir = HEARTBEATS if os.access(HEARTBEATS, os.W_OK) else None

@@ -6,9 +6,10 @@ import errno
 import logging
 import ssl
 import threading
+from collections.abc import Sized
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from webhook.metrics import CERTIFICATE_LOADS
 
@@ -19,6 +20,7 @@ CERTIFICATE = "tls.crt"
 KEY = "tls.key"
 REQUEST_SECONDS = 10.0  # from a request's first byte to its last, so that slow senders do not hold all threads
 HEAD_SECONDS = 3.0  # for a handshake, and for a request's head: nobody who means well sends either in pieces
+PRESSED_SECONDS = 0.25  # of silence, while others wait for a thread: it is given to them
 DISCARD_SECONDS = 1.0  # of silence, in a body that is only read so that its sender sees why it is refused
 TIMEOUT_SLACK_SECONDS = 0.25  # a request may take this much longer
 _HEAD_BEGINS, _HEAD_ENDS = b"HTTP/1.", b"\r\n\r\n"  # gunicorn sends a head as a whole, and apart from the body
@@ -28,11 +30,30 @@ log = logging.getLogger(__name__)
 Stamp = tuple[tuple[int, int, int], ...]
 
 
+class Pressure:
+    """Whether callers wait for a thread; in a process without a worker of ours nobody does."""
+
+    def __init__(self) -> None:
+        self._waiting: Sized = ()
+
+    def watch(self, waiting: Sized) -> None:
+        """Look from now on at who waits."""
+        self._waiting = waiting
+
+    def __bool__(self) -> bool:
+        """Tell whether anybody waits now."""
+        return bool(self._waiting)
+
+
+PRESSURE = Pressure()
+
+
 class BoundedSocket(ssl.SSLSocket):
     """A connection whose requests must have arrived within a time, however slowly their bytes come.
 
     gunicorn makes a socket blocking when it begins to read a request: from there on the time counts. The socket's own
-    timeout is that of a head, for bodies too, which wait several times: so it need not be changed between the two.
+    timeout is short and always the same, and who waits longer waits several times: so it need not be changed, and where
+    others have come to wait for the thread in the meantime they get it.
     """
 
     _deadline: float | None = None
@@ -43,7 +64,18 @@ class BoundedSocket(ssl.SSLSocket):
         """Begin a request, or wait for the next one."""
         self._deadline = monotonic() + HEAD_SECONDS if flag else None
         self._patience = REQUEST_SECONDS
-        self._let_wait(HEAD_SECONDS if flag else 0.0)
+        self._let_wait(PRESSED_SECONDS if flag else 0.0)
+
+    def shake_hands(self) -> None:
+        """Shake hands in time. Raises ConnectionResetError where the other side takes too long."""
+        end = monotonic() + HEAD_SECONDS
+        self.settimeout(PRESSED_SECONDS)
+        while True:
+            try:
+                return self.do_handshake()
+            except TimeoutError:
+                if PRESSURE or monotonic() >= end:
+                    raise _reset("the handshake took too long") from None
 
     def begin_body(self) -> None:
         """Give a request whose head has come the time that a whole request has."""
@@ -89,13 +121,13 @@ class BoundedSocket(ssl.SSLSocket):
 
     def send(self, data: ReadableBuffer, flags: int = 0) -> int:
         """Send, and wait for a caller that reads slowly. Raises ConnectionResetError where it does not read at all."""
-        self._let_wait(HEAD_SECONDS)
+        self._let_wait(PRESSED_SECONDS)
         end = monotonic() + REQUEST_SECONDS
         while True:
             try:
                 return super().send(data, flags)
             except TimeoutError:
-                if monotonic() >= end:
+                if PRESSURE or monotonic() >= end:
                     raise _reset("the answer took too long to be read") from None
 
     def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:
@@ -104,11 +136,12 @@ class BoundedSocket(ssl.SSLSocket):
             return super().recv(buflen, flags)
         end = min(self._deadline, monotonic() + self._patience)
         while (left := end - monotonic()) > 0:
-            self._let_wait(min(left, HEAD_SECONDS))
+            self._let_wait(min(left, PRESSED_SECONDS))
             try:
                 return super().recv(buflen, flags)
             except TimeoutError:
-                continue
+                if PRESSURE:
+                    break
         raise _reset("the request took too long to arrive")
 
 
@@ -130,11 +163,13 @@ class BoundedContext(ssl.SSLContext):
 
     def wrap_socket(self, sock, *arguments, **options):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN201
         """Wrap a connection that was just accepted. Raises ConnectionResetError where the handshake takes too long."""
-        sock.settimeout(HEAD_SECONDS)
+        options["do_handshake_on_connect"] = False
+        wrapped = cast("BoundedSocket", super().wrap_socket(sock, *arguments, **options))
         try:
-            wrapped = super().wrap_socket(sock, *arguments, **options)
-        except TimeoutError:
-            raise _reset("the handshake took too long") from None
+            wrapped.shake_hands()
+        except OSError:
+            wrapped.close()  # it has taken the connection over
+            raise
         wrapped.setblocking(True)
         return wrapped
 

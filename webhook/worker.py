@@ -13,6 +13,7 @@ import select
 import selectors
 import socket
 import ssl
+from collections import deque
 from concurrent.futures import Future
 from functools import partial
 from time import monotonic, sleep
@@ -21,7 +22,7 @@ from gunicorn.http.message import Request  # type: ignore[import-untyped]
 from gunicorn.workers.gthread import _DEFER, ThreadWorker  # type: ignore[import-untyped]
 
 from webhook.connection import Connection
-from webhook.tls import BoundedSocket
+from webhook.tls import PRESSURE, BoundedSocket
 
 SILENCE_SECONDS = 10.0  # from connecting to the first byte, and from the handshake to the next
 STAY_MILLISECONDS = 20  # for the next request; while there are threads for all connections nobody waits for this one
@@ -34,6 +35,17 @@ _GONE = (errno.EPIPE, errno.ECONNRESET, errno.ENOTCONN, errno.ECONNABORTED, errn
 
 class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
     """Accepts a connection like the worker that it is, but hands it to the poller instead of a thread."""
+
+    def init_process(self) -> None:
+        """Tell connections that are slow to speak who waits for their thread."""
+        self._waiting: deque[None] = deque()  # a place for each that is handed to the threads and has none yet
+        PRESSURE.watch(self._waiting)
+        super().init_process()
+
+    def enqueue_req(self, conn: Connection) -> None:
+        """Hand a connection to the threads."""
+        self._waiting.append(None)
+        super().enqueue_req(conn)
 
     def accept(self, listener: socket.socket) -> None:
         """Accept a connection and wait for its first byte beside all the others."""
@@ -76,6 +88,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         Takes leave here of a caller that is not kept: gunicorn would do it in its main loop, and a caller that does
         not hang up would hold up all others there.
         """
+        self._waiting.pop()
         kept: object = False
         try:
             kept = self._serve(connection)

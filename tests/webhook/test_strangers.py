@@ -214,6 +214,26 @@ def test_a_server_without_files_for_more_callers_goes_on(tmp_path: Path) -> None
         stop(server)
 
 
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        pytest.param(
+            lambda server: socket.create_connection(("127.0.0.1", server.port)), b"\x16\x03\x01", id="a handshake"
+        ),
+        pytest.param(lambda server: server.call(), b"POST /validate HT", id="a head"),
+        pytest.param(lambda server: server.call(), post(review(GOOD))[:-20], id="a body"),
+    ],
+)
+def test_many_callers_that_begin_and_stop_hold_threads_only_until_others_wait_for_them(
+    server: Server, call: Callable[[Server], socket.socket], said: bytes
+) -> None:
+    with ExitStack() as held:
+        callers = [held.enter_context(call(server)) for _ in range(4 * THREADS)]
+        for caller in callers:
+            caller.sendall(said)
+        assert is_answered_at_once(server)
+
+
 def asks_once(server: Server) -> socket.socket:
     """Call, ask for what there is not, and keep the connection."""
     caller = server.call()
