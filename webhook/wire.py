@@ -8,9 +8,11 @@ compression; whatever is no proper answer is an OSError.
 from __future__ import annotations
 
 import io
+import re
 import socket
 import ssl
 from collections.abc import Mapping
+from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 MOST_IDLE = 64  # connections: as many as there are threads
 LONGEST_LINE = 1 << 16
+MOST_BYTES = 256 << 20  # of an answer or a piece of it; a page of a list has some ten million
+_CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*[;\r\n]")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -69,7 +73,15 @@ class Wire:
                 return self._ask(connection, request, seconds)
             except _Stale:
                 connection.close()
+            except TimeoutError:  # where the way to the server has changed, the others are as dead as this one
+                self._drop_idle()
+                raise
         return self._ask(self._connect(connect_seconds), request, seconds)
+
+    def _drop_idle(self) -> None:
+        with suppress(IndexError):  # the end, for this thread or for another
+            while True:
+                self._idle.pop().close()
 
     def _connect(self, seconds: float) -> _Connection:
         plain = socket.create_connection(self._address, seconds)
@@ -163,12 +175,14 @@ class _Connection:
 
     def _chunk_size(self) -> int:
         line = self._reader.readline(LONGEST_LINE)
-        try:
-            return int(line.partition(b";")[0], 16)
-        except ValueError:
-            raise Broken(f"no size of a chunk: {line[:80]!r}") from None
+        size = _CHUNK_SIZE.match(line)
+        if size is None:
+            raise Broken(f"no size of a chunk: {line[:80]!r}")
+        return int(size[1], 16)
 
     def _exactly(self, size: int) -> bytes:
+        if size > MOST_BYTES:  # there is room for it from the beginning on
+            raise Broken(f"an answer of {size} bytes")
         data = self._reader.read(size)
         if len(data) < size:
             raise Broken(f"the answer ended {size - len(data)} bytes early")

@@ -92,6 +92,9 @@ def test_an_answer_is_read_to_its_end(answer: bytes, status: int, body: bytes) -
         pytest.param(OK + b"Content-Length: 30\r\n\r\nshort", id="short of its length"),
         pytest.param(CHUNKED + b"30\r\nshort", id="short of a chunk"),
         pytest.param(CHUNKED + b"zz\r\n", id="no size"),
+        pytest.param(CHUNKED + b"-1\r\n", id="a size below nothing"),
+        pytest.param(CHUNKED + b"FFFFFFFFFFFFFFF\r\n", id="a chunk beyond all room"),
+        pytest.param(OK + b"Content-Length: 99999999999999\r\n\r\n", id="a length beyond all room"),
         pytest.param(OK + b"no header\r\n\r\n", id="no header"),
     ],
 )
@@ -184,3 +187,39 @@ def test_nobody_there_is_an_error() -> None:
         script.close()
         with pytest.raises(OSError, match="refused"):
             get(wire)
+
+
+def test_when_one_idle_connection_has_gone_dead_the_others_are_not_waited_for_one_by_one() -> None:
+    with deaf_after_one_answer() as wire:
+        with ThreadPoolExecutor(4) as threads:
+            assert list(threads.map(lambda _: get(wire), range(4))) == [(200, b"one")] * 4
+        with pytest.raises(TimeoutError):
+            get(wire, seconds=0.2)
+        assert get(wire, seconds=2) == (200, b"one")
+
+
+@contextmanager
+def deaf_after_one_answer() -> Iterator[Wire]:
+    """Serve connections that answer once, the first four together, and hear nothing from then on."""
+    together, done, listening = threading.Barrier(4), threading.Event(), socket.create_server(("127.0.0.1", 0))
+
+    def serve(client: socket.socket, *, first: bool) -> None:
+        with client:
+            client.recv(1 << 16)
+            if first:
+                together.wait(SECONDS)
+            client.sendall(ONE)
+            done.wait(SECONDS)
+
+    def accept() -> None:
+        for number in range(5):
+            client, _ = listening.accept()
+            threading.Thread(target=serve, args=(client,), kwargs={"first": number < 4}, daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    address = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    try:
+        yield Wire(SimpleNamespace(host=address, tls_server_name=None))
+    finally:
+        done.set()
+        listening.close()
