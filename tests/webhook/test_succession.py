@@ -129,6 +129,28 @@ def test_a_worker_that_hangs_keeps_nobody_from_its_successor(tmp_path: Path) -> 
         stop(server)
 
 
+def test_a_worker_that_was_killed_is_followed_by_one_that_answers(tmp_path: Path) -> None:
+    server = start(tmp_path)
+    try:
+        killed = server.worker()
+        os.kill(killed, signal.SIGKILL)
+        wait_for_another(server, killed)
+        assert server.review(GOOD)["allowed"]
+        assert server.health("/readyz") == (200, "ready\n")
+    finally:
+        stop(server)
+
+
+def test_sigterm_right_after_sighup_ends_the_server_in_time(tmp_path: Path) -> None:
+    server = start(tmp_path)
+    server.process.send_signal(signal.SIGHUP)
+    server.process.send_signal(signal.SIGTERM)
+    try:
+        assert server.process.wait(25) == 0
+    finally:
+        stop(server)
+
+
 def test_signals_that_ask_for_another_worker_or_server_change_nothing(tmp_path: Path) -> None:
     server = start(tmp_path)
     try:
