@@ -88,3 +88,13 @@ def test_one_of_somebody_else_is_given_up_as_soon_as_it_is_seen():
     answer = looked(WAITING, 31, live(CHILD))
     assert isinstance(answer, GivenUp)
     assert answer.reason == "JobNameCollision"
+
+
+def test_of_one_that_another_run_has_that_run_is_told_and_nobody_is_advised_to_delete_it():
+    theirs = owned(CHILD, manifest("Workflow", "nccl-2026-08-23"))
+    theirs["metadata"] |= {"labels": {"cre.nvidia.com/workload-run": "nccl-2026-08-23"}}
+    answer = looked(WAITING, 31, live(theirs))
+    assert isinstance(answer, GivenUp)
+    assert answer.reason == "JobNameCollision"
+    assert f"belongs to WorkloadRun {NAMESPACE}/nccl-2026-08-23" in answer.message
+    assert "delete" not in answer.message
