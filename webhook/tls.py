@@ -6,10 +6,10 @@ import errno
 import logging
 import ssl
 import threading
-from collections.abc import Sized
+from collections.abc import Callable, Sized
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from webhook.metrics import CERTIFICATE_LOADS
 
@@ -20,21 +20,28 @@ CERTIFICATE = "tls.crt"
 KEY = "tls.key"
 REQUEST_SECONDS = 10.0  # from a request's first byte to its last, so that slow senders do not hold all threads
 HEAD_SECONDS = 3.0  # for a handshake, and for a request's head: nobody who means well sends either in pieces
-PRESSED_SECONDS = 0.25  # of silence, while others wait for a thread: it is given to them
+PRESSED_SECONDS = 0.3  # of silence, while others wait for a thread: a lost packet comes again in 0.2
+MOST_SLOW = 16  # connections that are waited for longer all the same: a quarter of the threads
 DISCARD_SECONDS = 1.0  # of silence, in a body that is only read so that its sender sees why it is refused
-TIMEOUT_SLACK_SECONDS = 0.25  # a request may take this much longer
+TIMEOUT_SLACK_SECONDS = 0.25  # a timeout may be this much longer
 _HEAD_BEGINS, _HEAD_ENDS = b"HTTP/1.", b"\r\n\r\n"  # gunicorn sends a head as a whole, and apart from the body
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
 Stamp = tuple[tuple[int, int, int], ...]
 
 
 class Pressure:
-    """Whether callers wait for a thread; in a process without a worker of ours nobody does."""
+    """Whether callers wait for a thread, and who may hold one all the same although it is slow: a few, not all.
+
+    Threads that work are no reason to let a slow caller go. In a process without a worker of ours nobody waits.
+    """
 
     def __init__(self) -> None:
         self._waiting: Sized = ()
+        self._slow: set[int] = set()
+        self._guard = threading.Lock()
 
     def watch(self, waiting: Sized) -> None:
         """Look from now on at who waits."""
@@ -43,6 +50,20 @@ class Pressure:
     def __bool__(self) -> bool:
         """Tell whether anybody waits now."""
         return bool(self._waiting)
+
+    def spares(self, slow: object) -> bool:
+        """Tell whether a connection that has just been silent may go on holding its thread."""
+        if not self._waiting:
+            return True
+        with self._guard:
+            if len(self._slow) < MOST_SLOW:
+                self._slow.add(id(slow))
+            return id(slow) in self._slow
+
+    def forget(self, slow: object) -> None:
+        """Give the place of a slow connection that has said something, or has gone, to another."""
+        with self._guard:
+            self._slow.discard(id(slow))
 
 
 PRESSURE = Pressure()
@@ -68,14 +89,11 @@ class BoundedSocket(ssl.SSLSocket):
 
     def shake_hands(self) -> None:
         """Shake hands in time. Raises ConnectionResetError where the other side takes too long."""
-        end = monotonic() + HEAD_SECONDS
         self.settimeout(PRESSED_SECONDS)
-        while True:
-            try:
-                return self.do_handshake()
-            except TimeoutError:
-                if PRESSURE or monotonic() >= end:
-                    raise _reset("the handshake took too long") from None
+        try:
+            self._in_time(self.do_handshake, monotonic() + HEAD_SECONDS)
+        except TimeoutError:
+            raise _reset("the handshake took too long") from None
 
     def begin_body(self) -> None:
         """Give a request whose head has come the time that a whole request has."""
@@ -122,27 +140,38 @@ class BoundedSocket(ssl.SSLSocket):
     def send(self, data: ReadableBuffer, flags: int = 0) -> int:
         """Send, and wait for a caller that reads slowly. Raises ConnectionResetError where it does not read at all."""
         self._let_wait(PRESSED_SECONDS)
-        end = monotonic() + REQUEST_SECONDS
-        while True:
-            try:
-                return super().send(data, flags)
-            except TimeoutError:
-                if PRESSURE or monotonic() >= end:
-                    raise _reset("the answer took too long to be read") from None
+        try:
+            return self._in_time(lambda: super(BoundedSocket, self).send(data, flags), monotonic() + REQUEST_SECONDS)
+        except TimeoutError:
+            raise _reset("the answer took too long to be read") from None
 
     def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:
         """Receive, within what is left of the request's time. Raises ConnectionResetError when it is over."""
         if self._deadline is None:
             return super().recv(buflen, flags)
         end = min(self._deadline, monotonic() + self._patience)
-        while (left := end - monotonic()) > 0:
-            self._let_wait(min(left, PRESSED_SECONDS))
-            try:
-                return super().recv(buflen, flags)
-            except TimeoutError:
-                if PRESSURE:
-                    break
-        raise _reset("the request took too long to arrive")
+        self._let_wait(PRESSED_SECONDS)
+        try:
+            return self._in_time(lambda: super(BoundedSocket, self).recv(buflen, flags), end)
+        except TimeoutError:
+            raise _reset("the request took too long to arrive") from None
+
+    def _in_time(self, step: Callable[[], T], end: float) -> T:
+        """Do a step that waits, again and again. Raises TimeoutError at the end, or when the thread is to be given."""
+        if monotonic() >= end:
+            raise TimeoutError
+        slow = False
+        try:
+            while True:
+                try:
+                    return step()
+                except TimeoutError:
+                    slow = True
+                    if monotonic() >= end or not PRESSURE.spares(self):
+                        raise
+        finally:
+            if slow:
+                PRESSURE.forget(self)
 
 
 def _reset(reason: str) -> ConnectionResetError:

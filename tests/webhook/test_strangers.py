@@ -27,7 +27,7 @@ from webhook.limits import (
     UNDER_WAY_BYTES,
 )
 from webhook.settings import ADMISSION, HOOKS
-from webhook.tls import HEAD_SECONDS, REQUEST_SECONDS
+from webhook.tls import HEAD_SECONDS, MOST_SLOW, REQUEST_SECONDS, Pressure
 
 LARGE = MOST_BYTES[ADMISSION]
 
@@ -232,6 +232,16 @@ def test_many_callers_that_begin_and_stop_hold_threads_only_until_others_wait_fo
         for caller in callers:
             caller.sendall(said)
         assert is_answered_at_once(server)
+
+
+def test_a_few_slow_callers_may_hold_their_threads_although_others_wait() -> None:
+    pressure, slow = Pressure(), [object() for _ in range(MOST_SLOW + 1)]
+    assert all(pressure.spares(one) for one in slow)  # nobody waits
+    pressure.watch([None])
+    assert [pressure.spares(one) for one in slow] == [True] * MOST_SLOW + [False]
+    assert pressure.spares(slow[0])
+    pressure.forget(slow[0])
+    assert pressure.spares(slow[-1])
 
 
 def asks_once(server: Server) -> socket.socket:
