@@ -14,6 +14,7 @@ from typing import Any
 
 from sync_hooks.admission.causes import invalid, not_supported, required, unknown, wrong_type
 from sync_hooks.admission.official.shape import official_errors, type_at
+from sync_hooks.admission.validation.directives import SIGN, literal_errors
 from sync_hooks.admission.validation.jobtemplate import TRAIN_JOB, job_template_errors
 from sync_hooks.admission.value import DEEPEST, MAPS, Value
 from sync_hooks.api.errors import FieldError, cut
@@ -30,6 +31,7 @@ OPERATIONS = {
 """Operations, each with the members that it needs besides the path."""
 
 NOWHERE = "leads to no field of a Job template"
+NO_MERGE = "a directive of a merge has no meaning in a JSON patch"
 UNKNOWN = "Forbidden: unknown field"
 _TRAIN_JOB_PARTS = ("spec", "workload", "trainJob")
 _POINTER = re.compile(r"(?:/(?:[^~/]|~[01])*)*")
@@ -108,6 +110,10 @@ def _place_errors(
     if given is not None and given.json is None:
         yield wrong_type(given, "left out where nothing is meant; op remove takes away")
         return
+    if any(part.startswith(SIGN) for part in parts):
+        yield invalid(pointer, NOWHERE)
+    if given:
+        yield from literal_errors(given, NO_MERGE)
     place = _place(parts)
     patch = Value(_laid_at(parts, given.json if given else None))
     if patch.json is not None and not isinstance(patch.json, dict):

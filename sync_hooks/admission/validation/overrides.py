@@ -7,6 +7,7 @@ from typing import Any
 
 from sync_hooks.admission.causes import invalid
 from sync_hooks.admission.validation.dependencies import dependency_errors
+from sync_hooks.admission.validation.directives import literal_errors, merge_errors
 from sync_hooks.admission.validation.durations import duration_errors
 from sync_hooks.admission.validation.grammar import check, label_key
 from sync_hooks.admission.validation.jobtemplate import MEASUREMENTS, job_template_errors, train_job_advice
@@ -27,10 +28,12 @@ def override_errors(spec: Value) -> Iterator[FieldError]:
         yield from when_errors(override.field("when"))
         if isinstance(override.field("jobTemplate").json, dict):
             yield from job_template_errors(override.field("jobTemplate"), measured)
+            yield from merge_errors(override.field("jobTemplate"))
         yield from json_patch_errors(override.field("jobTemplatePatch"), measured)
         for dependency in override.field("dependencies").elements():
             if isinstance(dependency.json, dict):
                 yield from dependency_errors(dependency)
+                yield from literal_errors(dependency)
         yield from _orchestration_errors(override.field("orchestration"))
     yield from changed_pod_errors(spec)
 
