@@ -58,11 +58,13 @@ def type_at(type_: str, parts: Iterable[str]) -> str | None:
     return type_
 
 
-def official_errors(value: Value, type_: str, *, patch: bool = False) -> Iterator[FieldError]:
+def official_errors(value: Value, type_: str, *, patch: bool = False, part: bool = False) -> Iterator[FieldError]:
     """Check a value against an official type: ``EnvVar``, ``list Volume``, ``trainer.TrainJobSpec``.
 
-    In a ``patch`` nothing is required, null deletes, and directives of a strategic merge (``$patch``) may stand.
+    In a ``patch`` nothing is required, null deletes, and directives of a strategic merge (``$patch``) may stand; in
+    one that lays down no more than a ``part``, as a JSON patch does, nothing is required of entries of lists either.
     """
+    patch = patch or part
     if value.json is None:
         if not patch:
             yield wrong_type(value, "left out where nothing is meant")
@@ -72,14 +74,14 @@ def official_errors(value: Value, type_: str, *, patch: bool = False) -> Iterato
         return
     container, _, of = type_.partition(" ")
     if container == "list":
-        yield from _list_errors(value, of, patch=patch)
+        yield from _list_errors(value, of, patch=patch, part=part)
     elif container == "map":
         yield from _map_errors(value, of, patch=patch)
     elif type_ != "any":
-        yield from _object_errors(value, type_, patch=patch)
+        yield from _object_errors(value, type_, patch=patch, part=part)
 
 
-def _object_errors(value: Value, type_: str, *, patch: bool) -> Iterator[FieldError]:
+def _object_errors(value: Value, type_: str, *, patch: bool, part: bool) -> Iterator[FieldError]:
     if not isinstance(value.json, dict):
         yield wrong_type(value, "an object")
         return
@@ -87,7 +89,7 @@ def _object_errors(value: Value, type_: str, *, patch: bool) -> Iterator[FieldEr
     for name in sorted(value.json):
         if name in fields:
             there = value.field(name)
-            yield from official_errors(there, fields[name].type, patch=patch)
+            yield from official_errors(there, fields[name].type, patch=patch, part=part)
             if name in rules.fields:
                 yield from field_errors(there, rules.fields[name])
         elif REST not in fields and not (patch and name.startswith("$")):
@@ -103,12 +105,12 @@ def _object_errors(value: Value, type_: str, *, patch: bool) -> Iterator[FieldEr
             yield from more[type_](value)
 
 
-def _list_errors(value: Value, of: str, *, patch: bool) -> Iterator[FieldError]:
+def _list_errors(value: Value, of: str, *, patch: bool, part: bool) -> Iterator[FieldError]:
     if not isinstance(value.json, list):
         yield wrong_type(value, "a list")
     named = "name" in official_types().get(of, ())  # else entries replace what is there, and so are whole
     for element in value.elements():
-        yield from official_errors(element, of, patch=patch and (named or of not in official_types()))
+        yield from official_errors(element, of, patch=patch and (named or of not in official_types()), part=part)
 
 
 def _map_errors(value: Value, of: str, *, patch: bool) -> Iterator[FieldError]:

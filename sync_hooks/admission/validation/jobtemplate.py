@@ -23,8 +23,10 @@ DEEPEST_RULE = 4  # levels of a Job's spec that its rules look at, those of the 
 TRAIN_JOB = "trainer.TrainJobSpec"
 
 
-def job_template_errors(template: Value, around: Mapping[str, Any]) -> Iterator[FieldError]:
+def job_template_errors(template: Value, around: Mapping[str, Any], *, part: bool = False) -> Iterator[FieldError]:
     """Check a strategic merge patch: nothing is required in one, and null deletes.
+
+    Of a TrainJob it may lay down only a ``part``, down to one field of an entry of a list.
 
     ``around`` has the measurements that the patched Job may have from elsewhere, for thresholds on what they measure.
     """
@@ -37,7 +39,7 @@ def job_template_errors(template: Value, around: Mapping[str, Any]) -> Iterator[
         yield from shape_errors(JobSpec, spec, patch=True)
     train_job = spec.field("workload", "trainJob")
     if isinstance(train_job.json, dict):
-        yield from official_errors(train_job, TRAIN_JOB, patch=True)
+        yield from official_errors(train_job, TRAIN_JOB, patch=True, part=part)
     yield from _job_errors(spec, around)
 
 

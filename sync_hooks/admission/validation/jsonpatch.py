@@ -119,14 +119,15 @@ def _place_errors(
     if patch.json is not None and not isinstance(patch.json, dict):
         yield wrong_type(given or pointer, "an object")
         return
-    for error in job_template_errors(patch, around):
+    depth = len(_TRAIN_JOB_PARTS)
+    within = tuple(parts[:depth]) == _TRAIN_JOB_PARTS
+    for error in job_template_errors(patch, around, part=within):
         rest = error.field.removeprefix(place)
         if given and error.field.startswith(place) and not (rest == "" and error.type == "FieldValueForbidden"):
             yield replace(error, field=f"{given}{rest if place else '.' + rest}")
         elif error.message.startswith(UNKNOWN) or error.field == place or _blocks(error, place):
             yield _misplaced(error, pointer)
-    depth = len(_TRAIN_JOB_PARTS)
-    if given and tuple(parts[:depth]) == _TRAIN_JOB_PARTS and (type_ := type_at(TRAIN_JOB, parts[depth:])):
+    if given and within and (type_ := type_at(TRAIN_JOB, parts[depth:])):
         yield from official_errors(given, type_)  # whole, and without directives of a merge
 
 
