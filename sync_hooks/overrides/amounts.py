@@ -1,7 +1,7 @@
 """Limits and requests of resources that cannot be overcommitted: Kubernetes wants both to be the same.
 
 Extended resources and huge pages. Where an override names one of the two the other follows; nothing is followed where
-it names both.
+it names both. A limit that an override deletes takes its request along, for neither may be without the other.
 """
 
 from __future__ import annotations
@@ -49,13 +49,20 @@ def agreed(before: JsonObject, after: JsonObject, place: str) -> JsonObject:
         limit, request = amounts["limits"].get(name), amounts["requests"].get(name)
         if request is None or _same(limit, request):
             continue
-        names_limit = limit is not None and not _same(limit, (before.get("limits") or {}).get(name))
+        names_limit = not _same(limit, (before.get("limits") or {}).get(name))
         names_request = not _same(request, (before.get("requests") or {}).get(name))
         if names_limit and names_request:
-            text = f"{place}: {name} has the limit {limit} and the request {request}, which must be the same"
+            text = f"{place}: {name} has {_told(limit)} and the request {request}, which must be the same"
             raise Disagreement(text)
-        amounts["limits"][name] = amounts["requests"][name] = limit if names_limit else request
+        if names_limit and limit is None:
+            del amounts["requests"][name]
+        else:
+            amounts["limits"][name] = amounts["requests"][name] = limit if names_limit else request
     return {**after, **{part: given for part, given in amounts.items() if given or part in after}}
+
+
+def _told(limit: object) -> str:
+    return "no limit any more" if limit is None else f"the limit {limit}"
 
 
 def _same(one: object, other: object) -> bool:

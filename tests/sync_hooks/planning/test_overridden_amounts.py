@@ -56,6 +56,20 @@ def test_of_gpus_the_request_is_the_limit_whichever_an_override_names(given):
     assert {found[part][EFA] for part in ("limits", "requests")} == {"32"}
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        pytest.param([{"limits": {EFA: None}}], id="the limit"),
+        pytest.param([{"limits": {EFA: None}, "requests": {EFA: None}}], id="both"),
+        pytest.param([{"limits": {EFA: 4}}, {"limits": {EFA: None}}], id="one after another"),
+    ],
+)
+def test_a_limit_that_an_override_deletes_takes_its_request_along(given):
+    found = worker(*(resources(**one) for one in given))
+    assert EFA not in {**found["limits"], **found["requests"]}
+    assert GPU in found["limits"].keys() & found["requests"].keys()
+
+
 def test_what_may_be_overcommitted_stays_as_it_is_named():
     found = worker(resources(limits={"cpu": "8"}, requests={"cpu": "4"}))
     assert (found["limits"]["cpu"], found["requests"]["cpu"]) == ("8", "4")
@@ -73,3 +87,10 @@ def test_an_override_that_names_two_amounts_of_what_must_be_the_same_is_refused(
     assert isinstance(result, Unplannable)
     assert result.reason == "OverrideError"
     assert f"{place}: {EFA} has the limit 16 and the request 8, which must be the same" in result.message
+
+
+def test_an_override_that_deletes_the_limit_and_names_a_request_is_refused():
+    override = resources(limits={EFA: None}, requests={EFA: 8})
+    result = build(DEMO, run_spec("torch", overrides=[override]), nodes(4))
+    assert isinstance(result, Unplannable)
+    assert f"{EFA} has no limit any more and the request 8, which must be the same" in result.message
