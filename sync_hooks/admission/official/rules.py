@@ -128,8 +128,8 @@ def _ephemeral_errors(source: Value) -> Iterator[FieldError]:
 
 def _mount_errors(mount: Value) -> Iterator[FieldError]:
     path = mount.field("mountPath")
-    if path.text and (not path.text.startswith("/") or ":" in path.text):
-        yield invalid(path, "must be an absolute path without ':'")
+    if ":" in path.text:
+        yield invalid(path, "must be a path without ':', which separates paths where containers are made")
     plain, expanded = mount.field("subPath"), mount.field("subPathExpr")
     if plain.text and expanded.text:
         yield invalid(expanded, "may not be given together with subPath")

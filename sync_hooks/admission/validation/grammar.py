@@ -15,7 +15,7 @@ _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _DNS_LABEL = re.compile(_LABEL)
 _DNS_SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 _NAME_PART = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
-_ENV_NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
+_ENV_NAME = re.compile(r"[ -<>-~]+")
 _CONFIG_KEY = re.compile(r"[-._a-zA-Z0-9]+")
 
 # The reference grammar of container registries: [domain[:port]/]path[:tag][@digest], the path in lower case.
@@ -76,10 +76,10 @@ def label_value(text: str) -> str | None:
 
 
 def env_name(text: str) -> str | None:
-    """Check the name of an environment variable, as every supported version of Kubernetes takes it."""
+    """Check the name of an environment variable, as Kubernetes takes it from 1.34 on."""
     if _ENV_NAME.fullmatch(text):
         return None
-    return "must consist of letters, digits, '_', '-' and '.', and must not start with a digit"
+    return "must consist of printable ASCII characters, and have no '='"
 
 
 def config_key(text: str) -> str | None:
