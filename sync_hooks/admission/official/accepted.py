@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from sync_hooks.admission.causes import duplicate, forbidden, invalid, not_supported, required
-from sync_hooks.admission.official.grammars import GRAMMARS, port
+from sync_hooks.admission.causes import duplicate, forbidden, invalid, not_supported, required, too_many
+from sync_hooks.admission.official.grammars import GRAMMARS
 from sync_hooks.admission.validation.grammar import Check
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
@@ -23,6 +23,7 @@ class Accepted:
     grammar: Check | None = None
     keys: Check | None = None
     unique: str = ""
+    most: int = 0
     never: str = ""
 
 
@@ -76,6 +77,7 @@ def _of_row(row: Mapping[str, Any]) -> Accepted:
         grammar=GRAMMARS[row["grammar"]] if "grammar" in row else None,
         keys=GRAMMARS[row["keys"]] if "keys" in row else None,
         unique=row.get("unique", ""),
+        most=row.get("most", 0),
         never=row.get("never", ""),
     )
 
@@ -102,24 +104,29 @@ def field_errors(value: Value, rule: Accepted) -> Iterator[FieldError]:
     if isinstance(value.json, str):
         yield from _text_errors(value, value.json, rule)
         return
-    if (number := value.number) is not None:
-        if rule.range and not rule.range[0] <= number <= rule.range[1]:
-            yield invalid(value, f"must be from {rule.range[0]} to {rule.range[1]}")
-        if rule.grammar is port:  # by number or name; other text is no number, says its type
-            yield from _text_errors(value, str(number), rule)
+    yield from _range_errors(value, rule)
     for part in _parts(value):
         yield from _text_errors(part, part.text, rule)
+        yield from _range_errors(part, rule)
     for key, entry in value.entries() if rule.keys else ():
         if rule.keys and not key.startswith("$") and (sentence := rule.keys(key)):
             yield invalid(Value(key, entry.path), sentence)
     if rule.unique:
         yield from _unique_errors(value, rule.unique)
+    if rule.most and isinstance(value.json, list) and len(value.json) > rule.most:
+        yield too_many(value, len(value.json), rule.most)
 
 
 def _parts(value: Value) -> Iterator[Value]:
     """Go through the elements of a list, or the values of a map."""
     yield from value.elements()
     yield from (entry for key, entry in value.entries() if not key.startswith("$"))
+
+
+def _range_errors(value: Value, rule: Accepted) -> Iterator[FieldError]:
+    number = value.number
+    if rule.range and number is not None and not rule.range[0] <= number <= rule.range[1]:
+        yield invalid(value, f"must be from {rule.range[0]} to {rule.range[1]}")
 
 
 def _text_errors(value: Value, text: str, rule: Accepted) -> Iterator[FieldError]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from ipaddress import ip_address as ip_address_of
 from types import MappingProxyType
 
 from sync_hooks.admission.validation.grammar import (
@@ -16,11 +17,13 @@ from sync_hooks.admission.validation.grammar import (
     image,
     label_key,
     label_value,
+    no_padding,
 )
 
-MOST_PORT = 65535
-
 _PORT_NAME = re.compile(r"(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*")
+_HEADER = re.compile(r"[-A-Za-z0-9]+")
+_ISCSI = re.compile(r"iqn\.[0-9]{4}-[0-9]{2}\.[-.A-Za-z0-9]+:[^,;*&$|\s]+|eui\.[A-Za-z0-9]{16}|naa\.[A-Za-z0-9]{32}")
+_SYSCTL = re.compile(r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?")
 _RESOURCE = re.compile(r"(limits|requests)\.(cpu|memory|ephemeral-storage|hugepages-.*)")
 
 
@@ -32,6 +35,11 @@ def absolute_path(text: str) -> str | None:
 def relative_path(text: str) -> str | None:
     """Check a path that stays within the place it is relative to."""
     return "must be a relative path without '..'" if text.startswith("/") or ".." in text.split("/") else None
+
+
+def file_path(text: str) -> str | None:
+    """Check the path of a file that the kubelet writes, beside its own."""
+    return relative_path(text) or ("must not begin with '..'" if text.startswith("..") else None)
 
 
 def no_parent(text: str) -> str | None:
@@ -53,11 +61,32 @@ def port_name(text: str) -> str | None:
     return "must be a port's name: at most 15 lower case letters, digits and single '-', one letter at least"
 
 
-def port(text: str) -> str | None:
-    """Check a port given by number or name; a number comes here as text."""
-    if text.lstrip("-").isdecimal():
-        return None if 1 <= int(text[:9]) <= MOST_PORT else f"must be from 1 to {MOST_PORT}, or the name of a port"
-    return port_name(text)
+def http_header(text: str) -> str | None:
+    """Check the name of a header."""
+    return None if _HEADER.fullmatch(text) else "must be a header's name: letters, digits and '-'"
+
+
+def ip_address(text: str) -> str | None:
+    """Check an address of either family."""
+    try:
+        address = ip_address_of(text)
+    except ValueError:
+        return "must be an IP address, such as 10.9.8.7 or 2001:db8::ffff"
+    return "must be an IP address without a zone" if getattr(address, "scope_id", None) else None
+
+
+def iscsi_name(text: str) -> str | None:
+    """Check the name of an iSCSI target."""
+    if _ISCSI.fullmatch(text):
+        return None
+    return "must be a target's name, such as iqn.2001-04.com.example:disk, or begin with eui. or naa."
+
+
+def sysctl(text: str) -> str | None:
+    """Check the name of a kernel's setting."""
+    if len(text) <= 253 and _SYSCTL.fullmatch(text):
+        return None
+    return "must be a setting's name, such as net.core.somaxconn"
 
 
 def measured_resource(text: str) -> str | None:
@@ -78,14 +107,19 @@ GRAMMARS: Mapping[str, Check] = MappingProxyType(
             dns_label,
             dns_subdomain,
             env_name,
+            file_path,
+            http_header,
             image,
+            ip_address,
+            iscsi_name,
             label_key,
             label_value,
             measured_resource,
+            no_padding,
             no_parent,
-            port,
             port_name,
             relative_path,
+            sysctl,
         )
     }
 )

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
-from sync_hooks.admission.causes import forbidden, invalid, not_supported, required
+from sync_hooks.admission.causes import duplicate, forbidden, invalid, not_supported, required
+from sync_hooks.admission.official import placing, pods, volumes
 from sync_hooks.admission.official.amounts import amount_errors, requirement_errors
 from sync_hooks.admission.validation.grammar import annotation_key, label_key
 from sync_hooks.admission.value import Value
@@ -34,10 +35,32 @@ _SUBSCRIPT = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]")
 
 
 def _container_errors(container: Value) -> Iterator[FieldError]:
+    grace = container.field("readinessProbe", "terminationGracePeriodSeconds")
+    if grace.present:
+        yield forbidden(grace, "a container that is not ready is not ended")
     for name in ("livenessProbe", "startupProbe"):
         threshold = container.field(name, "successThreshold")
         if (threshold.number or 0) > 1:
             yield invalid(threshold, "must be 1: one success is enough")
+
+
+def _whole_container_errors(container: Value) -> Iterator[FieldError]:
+    yield from _propagation_errors(container)
+    yield from _device_errors(container)
+    if container.field("restartPolicyRules").json and not container.field("restartPolicy").text:
+        yield required(container.field("restartPolicy"), "must be given with restartPolicyRules")
+
+
+def _device_errors(container: Value) -> Iterator[FieldError]:
+    mounts = list(container.field("volumeMounts").elements())
+    names, places = ({mount.field(name).text for mount in mounts} for name in ("name", "mountPath"))
+    for device in container.field("volumeDevices").elements():
+        name, path = device.field("name"), device.field("devicePath")
+        if name.text in names:
+            yield invalid(name, "must be a device or a mount, not both")
+        if path.text and path.text in places:
+            yield duplicate(path)
+        places.add(path.text)
 
 
 def _propagation_errors(container: Value) -> Iterator[FieldError]:
@@ -68,6 +91,14 @@ def _local_errors(profile: Value) -> Iterator[FieldError]:
     local = profile.field("localhostProfile")
     if profile.field("type").json == "Localhost" and not local.text:
         yield required(local, "must be given with type Localhost")
+
+
+def _windows_errors(options: Value) -> Iterator[FieldError]:
+    process, user = options.field("hostProcess"), options.field("runAsUserName")
+    if process.json is True:
+        yield forbidden(process, "nodes with Linux have none")
+    if user.json == "":
+        yield invalid(user, "must not be empty")
 
 
 def _variable_errors(variable: Value) -> Iterator[FieldError]:
@@ -102,91 +133,36 @@ def _amount_source_errors(reference: Value) -> Iterator[FieldError]:
         yield not_supported(divisor, known)
 
 
-def _volume_errors(volume: Value) -> Iterator[FieldError]:
-    if len(sources := _sources(volume)) > 1:
-        yield invalid(volume, f"exactly one source may be given, not {' and '.join(sources)}")
-    limit = volume.field("emptyDir", "sizeLimit")
-    if (size := parse_quantity(limit.json)) is not None and size < 0:
-        yield invalid(limit, "must not be negative")
-
-
-def _sourceless_errors(volume: Value) -> Iterator[FieldError]:
-    if not _sources(volume):
-        yield required(volume, "a source must be given, for example emptyDir: {}")
-
-
-def _sources(volume: Value) -> list[str]:
-    return sorted(name for name in volume.fields if name != "name" and volume.field(name).present)
-
-
-def _ephemeral_errors(source: Value) -> Iterator[FieldError]:
-    claim = source.field("volumeClaimTemplate", "spec")
-    storage = claim.field("resources", "requests").key("storage")
-    if isinstance(claim.json, dict) and not storage.present:
-        yield required(storage, "must be given")
-
-
-def _mount_errors(mount: Value) -> Iterator[FieldError]:
-    path = mount.field("mountPath")
-    if ":" in path.text:
-        yield invalid(path, "must be a path without ':', which separates paths where containers are made")
-    plain, expanded = mount.field("subPath"), mount.field("subPathExpr")
-    if plain.text and expanded.text:
-        yield invalid(expanded, "may not be given together with subPath")
-    for path in (plain, expanded):
-        if path.text.startswith("/") or ".." in path.text.split("/"):
-            yield invalid(path, "must be a relative path without '..'")
-
-
-def _read_only_errors(mount: Value) -> Iterator[FieldError]:
-    recursive = mount.field("recursiveReadOnly")
-    if recursive.json == "Enabled" and mount.field("readOnly").json is not True:
-        yield forbidden(recursive, "only a mount with readOnly: true may be so")
-
-
-def _toleration_errors(toleration: Value) -> Iterator[FieldError]:
-    operator, value = toleration.field("operator"), toleration.field("value")
-    if operator.json == "Exists" and value.text:
-        yield invalid(value, "must be empty with operator Exists, which takes any")
-
-
-def _keyless_errors(toleration: Value) -> Iterator[FieldError]:
-    operator = toleration.field("operator")
-    if not toleration.field("key").text and operator.json != "Exists":
-        yield invalid(operator, "must be Exists without a key: then every taint is tolerated")
-    seconds = toleration.field("tolerationSeconds")
-    if seconds.present and toleration.field("effect").json != "NoExecute":
-        yield invalid(toleration.field("effect"), "must be NoExecute with tolerationSeconds")
-
-
-def _selection_errors(requirement: Value) -> Iterator[FieldError]:
-    operator, values = requirement.field("operator"), requirement.field("values")
-    if operator.json in ("In", "NotIn") and not values.json:
-        yield required(values, f"must name at least one value for {operator.json}")
-    if operator.json in ("Exists", "DoesNotExist") and values.json:
-        yield forbidden(values, f"{operator.json} takes no values")
-    if operator.json in ("Gt", "Lt") and (not isinstance(values.json, list) or len(values.json) != 1):
-        yield required(values, f"must be one number for {operator.json}")
-
-
 Rules = Mapping[str, Callable[[Value], Iterator[FieldError]]]
 
 RULES: Rules = MappingProxyType(
     {
         "AppArmorProfile": _profile_errors,
+        "AzureDiskVolumeSource": volumes.azure_errors,
+        "CSIVolumeSource": volumes.secret_errors,
         "Container": _container_errors,
         "DownwardAPIVolumeFile": _file_errors,
         "EnvVar": _variable_errors,
         "EnvVarSource": _source_errors,
-        "NodeSelectorRequirement": _selection_errors,
+        "FCVolumeSource": volumes.channel_errors,
+        "NodeSelector": placing.label_values_errors,
+        "NodeSelectorRequirement": placing.selection_errors,
+        "NodeSelectorTerm": placing.node_field_errors,
+        "PersistentVolumeClaimSpec": volumes.claim_errors,
+        "PersistentVolumeClaimTemplate": volumes.claim_template_errors,
+        "PodAffinityTerm": placing.label_key_errors,
+        "PodSpec": placing.spread_errors,
+        "ProjectedVolumeSource": volumes.projected_errors,
         "ResourceFieldSelector": _amount_source_errors,
         "ResourceRequirements": amount_errors,
         "SeccompProfile": _profile_errors,
         "SecurityContext": _security_errors,
-        "Toleration": _toleration_errors,
-        "Volume": _volume_errors,
-        "VolumeMount": _mount_errors,
-        "meta.LabelSelectorRequirement": _selection_errors,
+        "Toleration": placing.toleration_errors,
+        "TopologySpreadConstraint": placing.domain_errors,
+        "Volume": volumes.volume_errors,
+        "VolumeMount": volumes.mount_errors,
+        "WindowsSecurityContextOptions": _windows_errors,
+        "meta.LabelSelectorRequirement": placing.selection_errors,
     }
 )
 """What holds of a part too: what is said against each other is all given here."""
@@ -194,13 +170,16 @@ RULES: Rules = MappingProxyType(
 WHOLE_RULES: Rules = MappingProxyType(
     {
         "AppArmorProfile": _local_errors,
-        "Container": _propagation_errors,
-        "EphemeralVolumeSource": _ephemeral_errors,
+        "Container": _whole_container_errors,
+        "DownwardAPIVolumeFile": volumes.file_source_errors,
+        "PersistentVolumeClaimSpec": volumes.storageless_errors,
+        "PodCertificateProjection": volumes.certificate_errors,
+        "PodSpec": pods.pod_errors,
         "ResourceRequirements": requirement_errors,
         "SeccompProfile": _local_errors,
-        "Volume": _sourceless_errors,
-        "Toleration": _keyless_errors,
-        "VolumeMount": _read_only_errors,
+        "Toleration": placing.keyless_errors,
+        "Volume": volumes.sourceless_errors,
+        "VolumeMount": volumes.read_only_errors,
     }
 )
 """What misses something, and so holds only where everything is given."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sync_hooks.admission.causes import forbidden, required
+from sync_hooks.admission.official.pods import init_errors, kind_errors, own_errors
 from sync_hooks.admission.validation.reserved import (
     framework_volumes,
     reserved_containers,
@@ -50,6 +51,18 @@ def _pods(runtime_spec: Value) -> Iterator[Value]:
         yield job.field("template", "spec", "template", "spec")
 
 
+def pod_part_errors(spec: Value) -> Iterator[FieldError]:
+    """Check init containers and volumes as parts of a pod; where overrides change pods, planning judges the whole."""
+    parts = Value({name: spec.fields.get(name) for name in ("initContainers", "volumes")}, spec.path)
+    yield from init_errors(parts) if _changes_pods(spec) else own_errors(parts)
+
+
+def _changes_pods(spec: Value) -> bool:
+    if not spec.field("overrides").present:
+        return False
+    return any(True for _ in (*changed_pods(spec), *_pods_of_patches(spec)))
+
+
 def use_errors(container: Value, volumes: set[str]) -> Iterator[FieldError]:
     """Check that the volumes which a container uses are there."""
     yield from mounts_errors(container.field("volumeMounts"), volumes)
@@ -84,6 +97,9 @@ def variable_use_errors(spec: Value) -> Iterator[FieldError]:
     if names:
         volumes = pod_volumes(spec)
         yield from (missing(name, volumes) for name in names if name.text not in volumes)
+        if not _changes_pods(spec):
+            known = {volume.field("name").text: volume for volume in spec.field("volumes").elements()}
+            yield from (error for name in names for error in kind_errors(name, known, ("emptyDir",)))
 
 
 def changed_pod_errors(spec: Value) -> Iterator[FieldError]:
