@@ -20,6 +20,7 @@ from sync_hooks.planning.changes import apply_overrides, apply_rows, clean
 from sync_hooks.planning.checks import check_apis, check_gang, check_references, patch_everywhere, settle_tolerations
 from sync_hooks.planning.counts import exclude_by_gpus, name_interfaces, require_fabric, resolve_counts
 from sync_hooks.planning.discovery import choose_topology, find_nodes, match_overrides, settle_orchestration
+from sync_hooks.planning.finished import check_finished
 from sync_hooks.planning.grouping import form_groups
 from sync_hooks.planning.orchestration import orchestration_of
 from sync_hooks.planning.plan import Plan, RunIdentity, Unplannable
@@ -65,6 +66,7 @@ STEPS: tuple[Step, ...] = (
     check_choice,
     check_requests,
     check_references,
+    check_finished,
     check_gang,
     check_apis,
     settle_tolerations,

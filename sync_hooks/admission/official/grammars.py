@@ -23,6 +23,9 @@ from sync_hooks.admission.validation.grammar import (
 _PORT_NAME = re.compile(r"(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*")
 _HEADER = re.compile(r"[-A-Za-z0-9]+")
 _ISCSI = re.compile(r"iqn\.[0-9]{4}-[0-9]{2}\.[-.A-Za-z0-9]+:[^,;*&$|\s]+|eui\.[A-Za-z0-9]{16}|naa\.[A-Za-z0-9]{32}")
+_PATH = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
+_RULE = re.compile("[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
+_SERVICE = re.compile("[a-z]([-a-z0-9]*[a-z0-9])?")
 _SYSCTL = re.compile(r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?")
 _RESOURCE = re.compile(r"(limits|requests)\.(cpu|memory|ephemeral-storage|hugepages-.*)")
 
@@ -89,6 +92,28 @@ def sysctl(text: str) -> str | None:
     return "must be a setting's name, such as net.core.somaxconn"
 
 
+def domain_path(text: str) -> str | None:
+    """Check a name with a domain before it, such as that of a controller."""
+    domain, slash, path = text.partition("/")
+    if slash and dns_subdomain(domain) is None and _PATH.fullmatch(path):
+        return None
+    return "must be a domain, '/' and a name, such as example.com/tool"
+
+
+def service_name(text: str) -> str | None:
+    """Check the name of a Service."""
+    if len(text) <= 63 and _SERVICE.fullmatch(text):
+        return None
+    return "must be at most 63 lower case letters, digits and '-', begin with a letter and end alphanumeric"
+
+
+def rule_name(text: str) -> str | None:
+    """Check the name of a rule of JobSet's failure policy."""
+    if len(text) <= 128 and _RULE.fullmatch(text):
+        return None
+    return "must be at most 128 letters, digits, '_', ',' and ':', begin with a letter and end with no ',' or ':'"
+
+
 def measured_resource(text: str) -> str | None:
     """Check the name of an amount that a container can be told."""
     if _RESOURCE.fullmatch(text):
@@ -106,6 +131,7 @@ GRAMMARS: Mapping[str, Check] = MappingProxyType(
             csi_driver,
             dns_label,
             dns_subdomain,
+            domain_path,
             env_name,
             file_path,
             http_header,
@@ -119,6 +145,8 @@ GRAMMARS: Mapping[str, Check] = MappingProxyType(
             no_parent,
             port_name,
             relative_path,
+            rule_name,
+            service_name,
             sysctl,
         )
     }

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 from sync_hooks.admission.causes import duplicate, forbidden, invalid, not_supported, required
-from sync_hooks.admission.official import placing, pods, volumes
+from sync_hooks.admission.official import jobs, placing, pods, volumes
 from sync_hooks.admission.official.amounts import amount_errors, requirement_errors
 from sync_hooks.admission.validation.grammar import annotation_key, label_key
 from sync_hooks.admission.value import Value
@@ -162,6 +162,9 @@ RULES: Rules = MappingProxyType(
         "Volume": volumes.volume_errors,
         "VolumeMount": volumes.mount_errors,
         "WindowsSecurityContextOptions": _windows_errors,
+        "batch.PodFailurePolicyOnExitCodesRequirement": jobs.exit_code_errors,
+        "batch.SuccessPolicyRule": jobs.success_rule_errors,
+        "device.ClaimTemplateSpec": volumes.claim_template_errors,
         "meta.LabelSelectorRequirement": placing.selection_errors,
     }
 )
@@ -180,6 +183,9 @@ WHOLE_RULES: Rules = MappingProxyType(
         "Toleration": placing.keyless_errors,
         "Volume": volumes.sourceless_errors,
         "VolumeMount": volumes.read_only_errors,
+        "batch.JobSpec": jobs.job_errors,
+        "jobset.JobSetSpec": jobs.job_set_errors,
+        "trainer.MLPolicy": jobs.policy_errors,
     }
 )
 """What misses something, and so holds only where everything is given."""

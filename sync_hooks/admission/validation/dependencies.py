@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from sync_hooks.admission.causes import forbidden, invalid, not_supported, required, unknown, wrong_type
-from sync_hooks.admission.official.shape import official_errors
+from sync_hooks.admission.causes import duplicate, forbidden, invalid, not_supported, required, unknown, wrong_type
+from sync_hooks.admission.official.shape import official_errors, official_types
 from sync_hooks.admission.validation.grammar import check, config_key, dns_subdomain
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
@@ -23,6 +24,9 @@ KINDS: Mapping[tuple[str, str], Mapping[str, str]] = MappingProxyType(
 )
 """Kinds that may come along, each with its fields and their types."""
 
+METADATA = frozenset({"annotations", "labels", "name", "namespace"})
+"""What may be said of an object besides its content: what else there is, the cluster or our controllers say."""
+
 COMMON = ("apiVersion", "kind", "metadata")
 
 
@@ -38,10 +42,28 @@ def dependency_errors(dependency: Value) -> Iterator[FieldError]:
         yield from (unknown(dependency, name, known) for name in dependency.fields if name not in (*known, "when"))
         for name, type_ in fields.items():
             yield from official_errors(dependency.field(name), type_, patch=True)
-    for name in ("binaryData", "data"):
-        for key, content in dependency.field(name).entries():
-            if sentence := config_key(key):
-                yield invalid(Value(key, content.path), sentence)
+    yield from _content_errors(dependency)
+
+
+def _content_errors(dependency: Value) -> Iterator[FieldError]:
+    """Check the files of a ConfigMap."""
+    binary, data = dependency.field("binaryData"), dependency.field("data")
+    for key, content in (*binary.entries(), *data.entries()):
+        if sentence := config_key(key):
+            yield invalid(Value(key, content.path), sentence)
+    for key, content in binary.entries():
+        if content.present and data.key(key).present:
+            yield duplicate(Value(key, content.path))
+        elif not _is_base64(content.text):
+            yield invalid(content, "must be base64")
+
+
+def _is_base64(text: str) -> bool:
+    try:
+        b64decode("".join(text.splitlines()), validate=True)
+    except ValueError:
+        return False
+    return True
 
 
 def _kind_errors(dependency: Value) -> Iterator[FieldError]:
@@ -67,3 +89,6 @@ def _identity_errors(metadata: Value) -> Iterator[FieldError]:
     else:
         yield from check(name, dns_subdomain)
     yield from official_errors(metadata, "meta.ObjectMeta", patch=True)
+    for other in sorted(metadata.fields.keys() - METADATA):
+        if other in official_types()["meta.ObjectMeta"]:
+            yield forbidden(metadata.field(other), f"only {', '.join(sorted(METADATA))} may be given")

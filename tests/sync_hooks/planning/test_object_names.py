@@ -96,7 +96,7 @@ def test_objects_that_the_user_adds_get_the_jobs_name_in_front():
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
         "metadata": {"name": "scratch"},
-        "spec": {"accessModes": ["ReadWriteMany"]},
+        "spec": {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}},
     }
     volume = {"name": "scratch", "persistentVolumeClaim": {"claimName": "scratch"}}
     plan = planned(run_spec(volumes=[volume], overrides=[{"dependencies": [claim]}]))

@@ -31,7 +31,7 @@ def of_job(spec: dict[str, Any], name: str = "node") -> dict[str, Any]:
     [
         pytest.param({"failurePolicy": {"maxRestarts": 3}}, "failurePolicy.maxRestarts is 3", id="JobSet"),
         pytest.param(
-            {"failurePolicy": {"rules": [{"action": "RestartJobSetAndIgnoreMaxRestarts"}]}},
+            {"failurePolicy": {"rules": [{"name": "again", "action": "RestartJobSetAndIgnoreMaxRestarts"}]}},
             "failurePolicy restarts without a limit",
             id="rule of the JobSet",
         ),
