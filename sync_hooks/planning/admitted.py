@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sync_hooks.admission.admit import admit
 from sync_hooks.planning import reasons
 from sync_hooks.planning.job import render_job
@@ -21,7 +23,11 @@ def check_job(state: State, plan: Plan) -> Unplannable | None:
     errors = admit(job).errors
     if not errors:
         return None
-    told = "; ".join(f"{error.field}: {error.message}" for error in errors[:MOST_ERRORS])
-    more = f"; and {len(errors) - MOST_ERRORS} more" if len(errors) > MOST_ERRORS else ""
+    return refused(state, "admission would refuse the Jobs: ", [f"{one.field}: {one.message}" for one in errors])
+
+
+def refused(state: State, by: str, told: Sequence[str]) -> Unplannable:
+    """Give up because of what somebody would refuse later, an override's fault where there is one."""
+    more = f"; and {len(told) - MOST_ERRORS} more" if len(told) > MOST_ERRORS else ""
     reason = reasons.OVERRIDE_ERROR if state.overrides else reasons.BUILD_FAILED
-    return give_up(state, reason, f"admission would refuse the Jobs: {told}{more}")
+    return give_up(state, reason, f"{by}{'; '.join(told[:MOST_ERRORS])}{more}")

@@ -28,6 +28,7 @@ from sync_hooks.planning.rendering import render
 from sync_hooks.planning.requests import check_choice, check_companions, check_requests
 from sync_hooks.planning.restarts import warn_of_restarts
 from sync_hooks.planning.state import State, Step, give_up
+from sync_hooks.planning.trainer import check_trainer
 
 
 def check_framework(state: State) -> State | Unplannable:
@@ -65,6 +66,7 @@ STEPS: tuple[Step, ...] = (
     clean,
     check_references,
     check_finished,
+    check_trainer,
     check_choice,
     check_requests,
     check_gang,

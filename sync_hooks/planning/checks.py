@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sync_hooks.api.observed import Node
-from sync_hooks.api.trainer import PATCH_MANAGER, TRAINING_RUNTIME, VOLUME_CLAIM, JsonObject, kind_of, name_of
+from sync_hooks.api.trainer import (
+    PATCH_MANAGER,
+    TRAINER_GROUP,
+    TRAINING_RUNTIME,
+    VOLUME_CLAIM,
+    JsonObject,
+    kind_of,
+    name_of,
+)
 from sync_hooks.cluster import reasons as node_reasons
 from sync_hooks.cluster.nodes import exclude
 from sync_hooks.cluster.tolerations import first_untolerated
@@ -24,6 +32,9 @@ def check_references(state: State) -> State | Unplannable:
     if (reference["kind"], reference["name"]) != wanted:
         message = f"runtimeRef must stay {wanted[0]} {wanted[1]}, an override makes it {reference['kind']} "
         return give_up(state, reasons.OVERRIDE_ERROR, message + reference["name"])
+    if (group := reference.get("apiGroup", TRAINER_GROUP)) != TRAINER_GROUP:
+        message = f"runtimeRef.apiGroup must stay {TRAINER_GROUP}, an override makes it {group}"
+        return give_up(state, reasons.OVERRIDE_ERROR, message)
     claims = {name_of(known) for known in state.draft.objects if kind_of(known) == VOLUME_CLAIM}
     checkpoint = spec.get("checkpoint")
     if checkpoint and checkpoint["pvcName"] not in claims:

@@ -15,22 +15,17 @@ from sync_hooks.admission.validation.reserved import MPI_VOLUMES
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
 from sync_hooks.api.trainer import CONFIG_MAP, TRAINING_RUNTIME, JsonObject, kind_of, name_of
-from sync_hooks.planning import reasons
+from sync_hooks.planning.admitted import refused
 from sync_hooks.planning.plan import Unplannable
-from sync_hooks.planning.state import State, give_up
+from sync_hooks.planning.state import State
 
-MOST_ERRORS = 5  # in one message
 CONTAINERS = ("initContainers", "containers")
 
 
 def check_finished(state: State) -> State | Unplannable:
     """Make sure that every object which is planned could be created."""
     told = [f"{kind_of(known)[1]} {name_of(known)}: {error.field}: {error.message}" for known, error in _errors(state)]
-    if not told:
-        return state
-    reason = reasons.OVERRIDE_ERROR if state.overrides else reasons.BUILD_FAILED
-    more = f"; and {len(told) - MOST_ERRORS} more" if len(told) > MOST_ERRORS else ""
-    return give_up(state, reason, f"the cluster would refuse {'; '.join(told[:MOST_ERRORS])}{more}")
+    return refused(state, "the cluster would refuse ", told) if told else state
 
 
 def _errors(state: State) -> Iterator[tuple[JsonObject, FieldError]]:

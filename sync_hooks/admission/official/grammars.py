@@ -26,6 +26,7 @@ _ISCSI = re.compile(r"iqn\.[0-9]{4}-[0-9]{2}\.[-.A-Za-z0-9]+:[^,;*&$|\s]+|eui\.[
 _PATH = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 _RULE = re.compile("[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 _SERVICE = re.compile("[a-z]([-a-z0-9]*[a-z0-9])?")
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://.+")
 _SYSCTL = re.compile(r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?")
 _RESOURCE = re.compile(r"(limits|requests)\.(cpu|memory|ephemeral-storage|hugepages-.*)")
 
@@ -114,6 +115,11 @@ def rule_name(text: str) -> str | None:
     return "must be at most 128 letters, digits, '_', ',' and ':', begin with a letter and end with no ',' or ':'"
 
 
+def uri(text: str) -> str | None:
+    """Check where something is stored."""
+    return None if _URI.fullmatch(text) else "must be a URI, such as hf://owner/name"
+
+
 def measured_resource(text: str) -> str | None:
     """Check the name of an amount that a container can be told."""
     if _RESOURCE.fullmatch(text):
@@ -148,6 +154,7 @@ GRAMMARS: Mapping[str, Check] = MappingProxyType(
             rule_name,
             service_name,
             sysctl,
+            uri,
         )
     }
 )

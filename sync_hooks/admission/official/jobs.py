@@ -10,6 +10,8 @@ from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
 
 BY_INDEX = ("backoffLimitPerIndex", "maxFailedIndexes", "successPolicy")
+FILLED = ("node", "dataset-initializer", "model-initializer")
+"""Containers that Kubeflow Trainer fills in."""
 SOURCES = ("flux", "jax", "mpi", "torch", "xgboost")
 
 
@@ -86,6 +88,13 @@ def policy_errors(policy: Value) -> Iterator[FieldError]:
     given = [name for name in SOURCES if policy.field(name).present]
     if len(given) > 1:
         yield invalid(policy, f"only one may be given, not {' and '.join(given)}")
+
+
+def pod_patch_errors(pod: Value) -> Iterator[FieldError]:
+    """Check that a runtimePatch leaves the variables of containers alone that Trainer fills in."""
+    for container in pod.field("containers").elements():
+        if container.field("name").text in FILLED and container.field("env").json:
+            yield forbidden(container.field("env"), "Trainer takes these from the TrainJob: trainer.env, initializer")
 
 
 def job_set_errors(job_set: Value) -> Iterator[FieldError]:

@@ -166,6 +166,7 @@ RULES: Rules = MappingProxyType(
         "batch.SuccessPolicyRule": jobs.success_rule_errors,
         "device.ClaimTemplateSpec": volumes.claim_template_errors,
         "meta.LabelSelectorRequirement": placing.selection_errors,
+        "trainer.PodSpecPatch": jobs.pod_patch_errors,
     }
 )
 """What holds of a part too: what is said against each other is all given here."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
-from sync_hooks.admission.causes import invalid
+from sync_hooks.admission.causes import forbidden, invalid
 from sync_hooks.admission.validation.dependencies import dependency_errors
 from sync_hooks.admission.validation.directives import literal_errors, merge_errors
 from sync_hooks.admission.validation.durations import duration_errors
@@ -13,6 +13,7 @@ from sync_hooks.admission.validation.grammar import check, label_key
 from sync_hooks.admission.validation.jobtemplate import MEASUREMENTS, job_template_errors, train_job_advice
 from sync_hooks.admission.validation.jsonpatch import json_patch_errors, patched
 from sync_hooks.admission.validation.pods import changed_pod_errors
+from sync_hooks.admission.validation.reserved import reserved_variables
 from sync_hooks.admission.validation.target import selection_errors
 from sync_hooks.admission.validation.when import when_errors
 from sync_hooks.admission.value import Value
@@ -35,7 +36,24 @@ def override_errors(spec: Value) -> Iterator[FieldError]:
                 yield from dependency_errors(dependency)
                 yield from literal_errors(dependency)
         yield from _orchestration_errors(override.field("orchestration"))
+        yield from _variable_errors(override, reserved_variables(spec))
     yield from changed_pod_errors(spec)
+
+
+def _variable_errors(override: Value, taken: Collection[str]) -> Iterator[FieldError]:
+    """Check the variables that templates and patches give to the workload."""
+    for name in _variables(override.field("jobTemplate")):
+        if name.text in taken:
+            yield forbidden(name, f"{name.text} is set by Kubeflow Trainer")
+    for template, value in patched(override.field("jobTemplatePatch")):
+        for name in _variables(template):
+            if name.text in taken:
+                yield forbidden(value, f"{name.text} is set by Kubeflow Trainer")
+
+
+def _variables(template: Value) -> Iterator[Value]:
+    for variable in template.field("spec", "workload", "trainJob", "trainer", "env").elements():
+        yield variable.field("name")
 
 
 def _measured(spec: Value) -> dict[str, Any]:
