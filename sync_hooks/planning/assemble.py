@@ -1,24 +1,19 @@
-"""Last steps: the plan as a whole, and a look at the size of everything that will be stored."""
+"""Last step: the plan as a whole."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
-from sync_hooks.api.limits import LARGEST_OBJECT_BYTES
 from sync_hooks.api.names import GPU, job_prefix
-from sync_hooks.api.trainer import CONFIG_MAP, JsonObject, kind_of, name_of
+from sync_hooks.api.trainer import CONFIG_MAP, JsonObject, kind_of
 from sync_hooks.cluster.nodes import LABEL_GPU_PRESENT, LABEL_GPU_PRODUCT, LABEL_HOSTNAME, hostname
 from sync_hooks.cluster.platform import products_of
 from sync_hooks.cluster.resources import offered
 from sync_hooks.cluster.scheduling import required_terms
-from sync_hooks.planning import reasons
 from sync_hooks.planning.amounts import requests
-from sync_hooks.planning.plan import Plan, Unplannable
+from sync_hooks.planning.plan import Plan
 from sync_hooks.planning.requests import worker_of
-from sync_hooks.planning.room import largest_job, stored_bytes, too_many
-from sync_hooks.planning.state import State, give_up
+from sync_hooks.planning.state import State
 
 
 def assemble(state: State) -> Plan:
@@ -57,33 +52,6 @@ def assemble(state: State) -> Plan:
         applied_overrides=tuple(applied.to_dict() for applied in state.applied),
         warnings=state.warnings,
     )
-
-
-def check_sizes(state: State, plan: Plan) -> Unplannable | None:
-    """Return why something that the plan makes could never be stored; None where all of it can."""
-    for known in (*((plan.runtime,) if plan.runtime else ()), *plan.shared):
-        size = len(msgspec.json.encode(known))
-        if size > LARGEST_OBJECT_BYTES:
-            message = (
-                f"{kind_of(known)[1]} {name_of(known)} would take {size} bytes, {LARGEST_OBJECT_BYTES} can be stored"
-            )
-            return give_up(state, reasons.OBJECT_TOO_LARGE, message)
-    number, size = largest_job(plan, state.identity)
-    if size > LARGEST_OBJECT_BYTES:
-        count = len(plan.groups[number].nodes)
-        possible = count * LARGEST_OBJECT_BYTES * 95 // (size * 100)  # a part of the Job does not shrink with the group
-        message = (
-            f"a Job that names the {count} nodes of group {number} would take {size} bytes, "
-            f"{LARGEST_OBJECT_BYTES} can be stored: about {possible} nodes a group are possible"
-        )
-        return give_up(state, reasons.GROUP_TOO_LARGE, message)
-    stored = stored_bytes(plan)
-    if problem := too_many(plan, size, stored):
-        return give_up(state, reasons.TOO_MANY_GROUPS, problem)
-    if stored <= LARGEST_OBJECT_BYTES:
-        return None
-    message = f"the plan for {plan.targeted} nodes would take {stored} bytes, {LARGEST_OBJECT_BYTES} can be stored"
-    return give_up(state, reasons.OBJECT_TOO_LARGE, message)
 
 
 def _job(state: State, dependencies: tuple[JsonObject, ...]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from sync_hooks.api.workloadrun import WorkloadRunSpec
 from sync_hooks.overrides.draft import Naming
 from sync_hooks.planning import reasons
 from sync_hooks.planning.admitted import check_job
-from sync_hooks.planning.assemble import assemble, check_sizes
+from sync_hooks.planning.assemble import assemble
 from sync_hooks.planning.changes import apply_overrides, apply_rows, clean
 from sync_hooks.planning.checks import check_apis, check_gang, check_references, patch_everywhere, settle_tolerations
 from sync_hooks.planning.counts import exclude_by_gpus, name_interfaces, require_fabric, resolve_counts
@@ -27,6 +27,7 @@ from sync_hooks.planning.plan import Plan, RunIdentity, Unplannable
 from sync_hooks.planning.rendering import render
 from sync_hooks.planning.requests import check_choice, check_companions, check_requests
 from sync_hooks.planning.restarts import warn_of_restarts
+from sync_hooks.planning.sizes import check_sizes
 from sync_hooks.planning.state import State, Step, give_up
 from sync_hooks.planning.trainer import check_trainer
 

@@ -41,9 +41,20 @@ def result_room(plan: Plan, identity: RunIdentity) -> int:
 def largest_job(plan: Plan, identity: RunIdentity) -> tuple[int, int]:
     """Return number and size of the largest Job, its second copy of the node names in the annotation included."""
     number = max(range(len(plan.groups)), key=lambda group: sum(map(len, plan.groups[group].nodes)))
+    return number, _job_size(plan, identity, number)
+
+
+def job_of_one_node(plan: Plan, identity: RunIdentity, number: int) -> int:
+    """Return the size that a group's Job would have if the group had but its first node."""
+    group = plan.groups[number]
+    one = msgspec.structs.replace(group, nodes=group.nodes[:1])
+    return _job_size(msgspec.structs.replace(plan, groups=(one,)), identity, 0)
+
+
+def _job_size(plan: Plan, identity: RunIdentity, number: int) -> int:
     job = render_job(plan, identity, identity.name, number, plan.iterations)
     annotation = job["metadata"].get("annotations", {}).get(ANNOTATION_GROUP_NODES, "")
-    return number, len(msgspec.json.encode(job)) + len(annotation)
+    return len(msgspec.json.encode(job)) + len(annotation)
 
 
 def too_many(plan: Plan, largest: int, stored: int) -> str:

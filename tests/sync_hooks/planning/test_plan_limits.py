@@ -34,6 +34,31 @@ def test_a_group_too_large_to_be_stored_is_refused_with_the_size_that_is_possibl
     assert isinstance(build(DEMO, run_spec("mpi", numNodes=possible), cluster[:possible]), Plan)
 
 
+LONG_TEXTS = {
+    "env": {"env": [{"name": f"A{number}", "value": "x" * 900} for number in range(130)]},
+    "initContainers": {"initContainers": [{"name": "i", "image": "i", "args": ["x" * 119_000]}]},
+}
+
+
+@pytest.mark.parametrize("large", LONG_TEXTS)
+@pytest.mark.parametrize("changes", [{}, {"numNodes": 1}, {"orchestration": {"placement": "Unpinned"}}], ids=str)
+def test_a_run_too_large_for_a_job_of_one_node_is_told_what_makes_it_large(large, changes):
+    spec = run_spec("mpi", **LONG_TEXTS[large], **changes, checkpoint={"storageSize": "5Gi"})
+    result = build(DEMO, spec, nodes(4))
+    assert isinstance(result, Unplannable)
+    assert (result.reason, result.wait) == ("ObjectTooLarge", False)
+    assert "however few nodes its group has" in result.message
+    assert f"make spec.{large} (" in result.message
+    assert "nodes a group" not in result.message
+
+
+def test_a_runtime_too_large_to_be_stored_is_told_what_makes_it_large():
+    result = build(DEMO, run_spec("mpi", **LONG_TEXTS["env"]), nodes(4))
+    assert isinstance(result, Unplannable)
+    assert result.message.startswith("TrainingRuntime demo-runtime would take ")
+    assert "make spec.env (" in result.message
+
+
 def test_a_configuration_too_large_to_be_stored_is_refused():
     result = build(DEMO, run_spec(config={"inline": {"data": "x" * 300_000}}), nodes(2))
     assert isinstance(result, Unplannable)
