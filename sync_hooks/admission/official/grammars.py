@@ -25,6 +25,7 @@ _HEADER = re.compile(r"[-A-Za-z0-9]+")
 _ISCSI = re.compile(r"iqn\.[0-9]{4}-[0-9]{2}\.[-.A-Za-z0-9]+:[^,;*&$|\s]+|eui\.[A-Za-z0-9]{16}|naa\.[A-Za-z0-9]{32}")
 _PATH = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 _RULE = re.compile("[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
+_SEARCH = re.compile(r"(?=.{1,253}$)[a-z0-9_]([-a-z0-9_]*[a-z0-9])?(\.[a-z0-9_]([-a-z0-9_]*[a-z0-9])?)*")
 _SERVICE = re.compile("[a-z]([-a-z0-9]*[a-z0-9])?")
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://.+")
 _SYSCTL = re.compile(r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?")
@@ -84,6 +85,13 @@ def iscsi_name(text: str) -> str | None:
     if _ISCSI.fullmatch(text):
         return None
     return "must be a target's name, such as iqn.2001-04.com.example:disk, or begin with eui. or naa."
+
+
+def search_domain(text: str) -> str | None:
+    """Check a domain that is searched; newer versions take underscores and the root alone."""
+    if text == "." or _SEARCH.fullmatch(text.removesuffix(".")):
+        return None
+    return "must be a domain, such as example.com"
 
 
 def sysctl(text: str) -> str | None:
@@ -152,6 +160,7 @@ GRAMMARS: Mapping[str, Check] = MappingProxyType(
             port_name,
             relative_path,
             rule_name,
+            search_domain,
             service_name,
             sysctl,
             uri,

@@ -81,8 +81,9 @@ def label_key_errors(term: Value) -> Iterator[FieldError]:
             yield invalid(key, "may not stand in mismatchLabelKeys too")
 
 
-def domain_errors(constraint: Value) -> Iterator[FieldError]:
-    """Check that a number of domains is asked for where it can be."""
+def constraint_errors(constraint: Value) -> Iterator[FieldError]:
+    """Check that a number of domains is asked for where it can be, and keys beside a selector."""
+    yield from label_key_errors(constraint)
     least, action = constraint.field("minDomains"), constraint.field("whenUnsatisfiable")
     if least.present and action.text and action.json != "DoNotSchedule":
         yield invalid(least, "may only be given with whenUnsatisfiable: DoNotSchedule")

@@ -14,7 +14,7 @@ from sync_hooks.api.errors import FieldError
 GRACE_SECONDS = 30
 """What a pod has to end in where it does not say."""
 KINDS = ("containers", "initContainers")
-OF_SIDECARS = ("lifecycle", "livenessProbe", "readinessProbe", "resizePolicy", "startupProbe")
+OF_SIDECARS = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
 ENDS = "an init container ends before others start, unless its restartPolicy is Always"
 SETTINGS = {"hostNetwork": ("net.",), "hostIPC": ("kernel.shm", "kernel.msg", "kernel.sem", "fs.mqueue.")}
 """Settings of the kernel that are the host's where a pod shares its namespace."""
@@ -55,6 +55,20 @@ def init_errors(pod: Value) -> Iterator[FieldError]:
     for container in pod.field("initContainers").elements():
         if container.field("restartPolicy").json != "Always":
             yield from (forbidden(container.field(name), ENDS) for name in OF_SIDECARS if container.field(name).present)
+            yield from _resize_errors(container, ENDS)
+
+
+def _restart_errors(pod: Value) -> Iterator[FieldError]:
+    """Check that nothing restarts a container in a pod of which none is restarted."""
+    if pod.field("restartPolicy").json == "Never":
+        for container in _all_containers(pod):
+            yield from _resize_errors(container, "must be NotRequired in a pod with restartPolicy Never")
+
+
+def _resize_errors(container: Value, why: str) -> Iterator[FieldError]:
+    for policy in container.field("resizePolicy").elements():
+        if (restart := policy.field("restartPolicy")).json == "RestartContainer":
+            yield invalid(restart, why)
 
 
 def _ending_errors(pod: Value) -> Iterator[FieldError]:
@@ -63,7 +77,7 @@ def _ending_errors(pod: Value) -> Iterator[FieldError]:
     for container in _all_containers(pod):
         for hook in ("postStart", "preStop"):
             seconds = container.field("lifecycle", hook, "sleep", "seconds")
-            if (seconds.number or 0) > grace:
+            if seconds.number is not None and seconds.number > max(grace, 0):
                 yield invalid(seconds, f"must be at most {grace}, the pod's terminationGracePeriodSeconds")
         signal = container.field("lifecycle", "stopSignal")
         if signal.present and not pod.field("os", "name").text:
@@ -151,6 +165,8 @@ def _hostname_errors(pod: Value) -> Iterator[FieldError]:
 
 
 def _resource_errors(pod: Value) -> Iterator[FieldError]:
+    if pod.field("resources", "claims").json:
+        yield forbidden(pod.field("resources", "claims"), "devices are claimed by containers")
     for part in ("limits", "requests"):
         for name, amount in pod.field("resources", part).entries():
             if name not in OF_PODS and not name.startswith("hugepages-"):
@@ -159,5 +175,5 @@ def _resource_errors(pod: Value) -> Iterator[FieldError]:
 
 Rules = tuple[Callable[[Value], Iterator[FieldError]], ...]
 
-OF_CONTAINERS: Rules = (init_errors, _ending_errors, _volume_errors, _user_errors)
+OF_CONTAINERS: Rules = (init_errors, _restart_errors, _ending_errors, _volume_errors, _user_errors)
 OF_WHOLE: Rules = (_name_errors, _claim_errors, _dns_errors, _host_errors, _hostname_errors, _resource_errors)

@@ -158,7 +158,7 @@ RULES: Rules = MappingProxyType(
         "SeccompProfile": _profile_errors,
         "SecurityContext": _security_errors,
         "Toleration": placing.toleration_errors,
-        "TopologySpreadConstraint": placing.domain_errors,
+        "TopologySpreadConstraint": placing.constraint_errors,
         "Volume": volumes.volume_errors,
         "VolumeMount": volumes.mount_errors,
         "WindowsSecurityContextOptions": _windows_errors,

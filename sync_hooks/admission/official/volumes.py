@@ -10,6 +10,7 @@ from sync_hooks.api.errors import FieldError
 from sync_hooks.api.quantity import parse_quantity
 
 ALONE = "ReadWriteOncePod"
+MOST_UNITS = 255  # of a target
 CLAIM = "PersistentVolumeClaim"
 CERTIFICATE_PATHS = ("certificateChainPath", "credentialBundlePath", "keyPath")
 
@@ -76,7 +77,7 @@ def _projected_paths(volume: Value) -> Iterator[Value]:
     for source in volume.field("sources").elements():
         for kind in ("secret", "configMap", "downwardAPI"):
             yield from (item.field("path") for item in source.field(kind, "items").elements())
-        yield from (source.field(kind, "path") for kind in ("serviceAccountToken", "clusterTrustBundle"))
+        yield source.field("clusterTrustBundle", "path")
         yield from (source.field("podCertificate", name) for name in CERTIFICATE_PATHS)
 
 
@@ -103,8 +104,11 @@ def azure_errors(disk: Value) -> Iterator[FieldError]:
 
 def channel_errors(disk: Value) -> Iterator[FieldError]:
     """Check that a disk of a target says which of it."""
-    if disk.field("targetWWNs").json and not disk.field("lun").present:
-        yield required(disk.field("lun"), "must be given with targetWWNs")
+    lun = disk.field("lun")
+    if disk.field("targetWWNs").json and not lun.present:
+        yield required(lun, "must be given with targetWWNs")
+    elif disk.field("targetWWNs").json and lun.number is not None and not 0 <= lun.number <= MOST_UNITS:
+        yield invalid(lun, f"must be from 0 to {MOST_UNITS}")
 
 
 def file_source_errors(file: Value) -> Iterator[FieldError]:

@@ -53,7 +53,8 @@ def _pods(runtime_spec: Value) -> Iterator[Value]:
 
 def pod_part_errors(spec: Value) -> Iterator[FieldError]:
     """Check init containers and volumes as parts of a pod; where overrides change pods, planning judges the whole."""
-    parts = Value({name: spec.fields.get(name) for name in ("initContainers", "volumes")}, spec.path)
+    given = {name: spec.fields.get(name) for name in ("initContainers", "volumes")}
+    parts = Value({"restartPolicy": "Never", **given}, spec.path)
     yield from init_errors(parts) if _changes_pods(spec) else own_errors(parts)
 
 
