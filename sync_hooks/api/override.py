@@ -100,10 +100,13 @@ class Override(ApiModel):
     when: When | None = None
     """When it applies; absent means always."""
     job_template: CoreObject | None = None
-    """Strategic merge patch of the Job template."""
+    """Strategic merge patch of the Job template: maps merge, null deletes, lists replace what is there. In maps,
+    `$patch: replace` and `$patch: delete` are understood."""
     job_template_patch: AnyJson | None = None
     """JSON patch (RFC 6902) of the Job template: a list of operations, or text that holds one."""
     dependencies: list[CoreObject] | None = None
-    """Objects to add, or to merge into those of the same kind and name."""
+    """Objects to add, or to merge into those of the same kind and name: maps merge, null deletes, entries of lists
+    merge by name. Their metadata has a name, and may have labels, annotations and the run's namespace. The result is
+    judged as a whole when the run is planned."""
     orchestration: OrchestrationOverride | None = None
     """Changes to grouping and launching."""
