@@ -14,7 +14,7 @@ from sync_hooks.admission.validation.pods import use_errors
 from sync_hooks.admission.validation.reserved import MPI_VOLUMES
 from sync_hooks.admission.value import Value
 from sync_hooks.api.errors import FieldError
-from sync_hooks.api.trainer import CONFIG_MAP, TRAINING_RUNTIME, JsonObject, kind_of, name_of
+from sync_hooks.api.trainer import CONFIG_MAP, TRAINING_RUNTIME, JsonObject, kind_of
 from sync_hooks.planning.admitted import refused
 from sync_hooks.planning.plan import Unplannable
 from sync_hooks.planning.state import State
@@ -23,16 +23,17 @@ CONTAINERS = ("initContainers", "containers")
 
 
 def check_finished(state: State) -> State | Unplannable:
-    """Make sure that every object which is planned could be created."""
-    told = [f"{kind_of(known)[1]} {name_of(known)}: {error.field}: {error.message}" for known, error in _errors(state)]
+    """Make sure that every object which is planned could be created, those included that a Job template brings."""
+    brought = [known for known in state.draft.job["spec"].get("dependencies") or () if kind_of(known) in KINDS]
+    told = [text for known in (state.draft.runtime, *state.draft.objects, *brought) for text in _told(known, state)]
     return refused(state, "the cluster would refuse ", told) if told else state
 
 
-def _errors(state: State) -> Iterator[tuple[JsonObject, FieldError]]:
-    """Yield what is wrong, each field once, objects in order."""
-    for known in (state.draft.runtime, *state.draft.objects):
-        found = {error.field: error for error in _errors_of(known, state)}
-        yield from ((known, found[field]) for field in sorted(found))
+def _told(known: JsonObject, state: State) -> Iterator[str]:
+    """Tell what is wrong with an object, each field once."""
+    name = Value(known).field("metadata", "name").text
+    found = {error.field: error for error in _errors_of(known, state)}
+    yield from (f"{kind_of(known)[1]} {name}: {field}: {found[field].message}" for field in sorted(found))
 
 
 def _errors_of(known: JsonObject, state: State) -> Iterator[FieldError]:

@@ -38,6 +38,7 @@ def _errors(state: State) -> Iterator[FieldError]:
     train_job = Value(draft.job["spec"]["workload"]["trainJob"], ("spec", "workload", "trainJob"))
     pods = {name.text: pod for name, pod in _pods(runtime)}
     yield from _replica_errors(runtime)
+    yield from _target_errors(runtime, pods)
     yield from _variable_errors(train_job, state)
     yield from _initializer_errors(train_job, pods)
     for patch in train_job.field("runtimePatches").elements():
@@ -59,6 +60,21 @@ def _replica_errors(runtime: Value) -> Iterator[FieldError]:
         pod = job.field("template", "spec", "template", "spec")
         if filled and ANCESTORS[ancestor] not in _names(pod.field("containers")):
             yield required(pod.field("containers"), f"a container {ANCESTORS[ancestor]} must be given")
+
+
+def _target_errors(runtime: Value, pods: dict[str, Value]) -> Iterator[FieldError]:
+    """Check that the containers which get torchrun's variables besides the workload's are there."""
+    for target in runtime.field("mlPolicy", "torch", "envInjection", "targets").elements():
+        job = target.field("jobName")
+        if job.text not in pods:
+            yield invalid(job, f"must be a replicatedJob of the runtime: {', '.join(sorted(pods))}")
+            continue
+        names = set[str]().union(*(_names(pods[job.text].field(kind)) for kind in KINDS))
+        for name in target.field("containerNames").elements():
+            if name.text not in names:
+                yield invalid(name, f"must be a container of the pod: {', '.join(sorted(names))}")
+            elif name.text == WORKER:
+                yield forbidden(name, "Trainer gives the workload these in any case")
 
 
 def _variable_errors(train_job: Value, state: State) -> Iterator[FieldError]:

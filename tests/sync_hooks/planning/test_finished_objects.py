@@ -89,3 +89,10 @@ def test_without_overrides_the_run_itself_is_to_blame() -> None:
     result = build(DEMO, run_spec("torch", resources=claim), nodes(4))
     assert isinstance(result, Unplannable)
     assert result.reason == "BuildFailed"
+
+
+def test_an_object_that_a_job_template_brings_is_judged_too() -> None:
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "x"}}
+    result = build(DEMO, run_spec(overrides=[{"jobTemplate": {"spec": {"dependencies": [claim]}}}]), nodes(4))
+    assert isinstance(result, Unplannable)
+    assert result.message == "the cluster would refuse PersistentVolumeClaim x: spec: Required value: must be given"

@@ -35,6 +35,12 @@ def runtime(*jobs: dict[str, Any]) -> dict[str, Any]:
     return {"dependencies": [{**whole, "metadata": {"name": "demo-runtime"}, "spec": spec}]}
 
 
+def injecting(target: dict[str, Any]) -> dict[str, Any]:
+    changed = runtime()
+    changed["dependencies"][0]["spec"] = {"mlPolicy": {"torch": {"envInjection": {"targets": [target]}}}}
+    return changed
+
+
 def refusal(framework: str, *overrides: dict[str, Any]) -> str:
     result = build(DEMO, run_spec(framework, overrides=list(overrides)), nodes(4))
     assert isinstance(result, Unplannable), "the run is planned"
@@ -60,6 +66,16 @@ def refusal(framework: str, *overrides: dict[str, Any]) -> str:
             train_job(initializer={"dataset": {"storageUri": "hf://a/b"}}),
             "spec.workload.trainJob.initializer.dataset",
             id="an initializer that nobody runs",
+        ),
+        pytest.param(
+            injecting({"jobName": "other", "containerNames": ["a"]}),
+            "runtime.spec.mlPolicy.torch.envInjection.targets[0].jobName",
+            id="variables for an unknown replicatedJob",
+        ),
+        pytest.param(
+            injecting({"jobName": "node", "containerNames": ["a"]}),
+            "runtime.spec.mlPolicy.torch.envInjection.targets[0].containerNames[0]",
+            id="variables for an unknown container",
         ),
         pytest.param(
             runtime({"name": "node", "replicas": 2}),
