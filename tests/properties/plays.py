@@ -28,6 +28,8 @@ NAMESPACE = "default"
 RUN = "run"
 HORIZON = 3 * 3600.0
 """Virtual seconds; every play that can end has ended by then."""
+MOST_CALLS = 20_000
+"""Of the hooks about one run within the horizon; a play that may last longer has more in proportion."""
 FRAMEWORKS: dict[str, Object] = {
     "exec": {"exec": {"command": ["true"]}},
     "torch": {"torch": {"script": "train.py"}},
@@ -171,8 +173,8 @@ class Performance:
         """Apply another manifest than the play's own."""
         self._manifest = manifest
 
-    def run(self, until: float = HORIZON, most_calls: int = 20_000) -> Performance:
-        """Perform it; raises HotLoop."""
+    def run(self, until: float = HORIZON) -> Performance:
+        """Perform it; raises HotLoop where the hooks are called more often than a long play can explain."""
         for profile in PROFILES:
             self.store.create(profile)
         for action in self.play.actions:
@@ -181,6 +183,7 @@ class Performance:
         for name, at in zip(self.names[1:], self.play.neighbours, strict=True):
             manifest = self.play.manifest(name)
             self.clock.schedule(at, lambda manifest=manifest: self.simulation.apply([manifest], admission))  # type: ignore[misc]
+        most_calls = round(MOST_CALLS * len(self.names) * max(1.0, until / HORIZON))
         self.report = self.simulation.run(until, most_calls=most_calls)
         return self
 

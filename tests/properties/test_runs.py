@@ -40,6 +40,6 @@ def test_runs_that_share_nodes_take_turns_and_each_ends_or_says_what_it_waits_fo
 ) -> None:
     play = replace(play, neighbours=others, actions=tuple(actions), faults=faults, unpinned=unpinned)
     laws = Laws()
-    performance = Performance(play, laws.watch, check_drops).run(most_calls=20_000 * (1 + len(others)))
+    performance = Performance(play, laws.watch, check_drops).run()
     check_end(performance, laws)
     check_rest(performance)
