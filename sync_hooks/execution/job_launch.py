@@ -19,20 +19,17 @@ from sync_hooks.api.request import (
     MeasurementChild,
     Request,
 )
-from sync_hooks.api.results import Waiting
 from sync_hooks.api.sync import Answer, GetObject, ListPods, Observed, Read, Reads, Result, Unreadable
-from sync_hooks.api.time import rfc3339, seconds_between
 from sync_hooks.api.trainer import JOBSET_VERSION, TRAINER_VERSION, JsonObject
 from sync_hooks.execution.blame import CREATION_ERROR
 from sync_hooks.execution.job_answer import answer, ending, enter, fail, keep_trying
 from sync_hooks.execution.job_dependencies import blocking, missing_dependencies
 from sync_hooks.execution.ownership import standing, taken
 from sync_hooks.execution.phase import PENDING, is_live
-from sync_hooks.execution.unseen import GivenUp, awaited, look_again, look_for
+from sync_hooks.execution.unseen import GivenUp, look_again, look_for
 from sync_hooks.execution.waiting import CHILD_GIVE_UP_SECONDS, next_look, wait, wait_within
 from sync_hooks.planning.trainjob import render_train_job
 
-YOUNG_SECONDS = 60  # by then it has been looked for once, if anybody has asked about the Job in time
 WORKLOAD_DELETED = "WorkloadDeleted"
 
 
@@ -94,31 +91,14 @@ def _create(
     request: Request, spec: JobSpec, status: JobStatus, attempt: int, observed: Observed, now: datetime
 ) -> Answer:
     wanted = missing_dependencies(request, spec) or [_train_job(request, attempt)]
-    young = _since_made(request, wanted[0], now)
-    waiting = look_for(request, status.waiting or young, wanted[0], observed, now)
+    waiting = look_for(request, status.waiting, wanted[0], observed, now)
     if isinstance(waiting, Reads):
         return waiting
     if isinstance(waiting, GivenUp):
         return fail(request, status, CREATION_ERROR, waiting.message, now)
-    again = look_again(waiting, now)
-    if waiting == young:
-        return answer(request, status, wanted, resync_after=again)
     new = status.model_copy(update={"waiting": waiting, "workload_phase": PENDING, "attempt": attempt})
     entered = enter(new, IN_PROGRESS, "WorkloadPending", waiting.message, now)
-    return answer(request, entered, wanted, resync_after=again)
-
-
-def _since_made(request: Request, child: JsonObject, now: datetime) -> Waiting | None:
-    """Wait for a young Job's first child since the Job was made, so that nothing of it need be written down.
-
-    A fifth of what is written about a Job would say only that it has begun. What comes tells of itself, what does not
-    is said when it is looked for. None where the Job has a status, is not young, or was made by a clock ahead of ours.
-    """
-    made = request.parent.metadata.creation_timestamp or ""
-    age = seconds_between(made, now)
-    if request.parent.status or age is None or age > YOUNG_SECONDS or made > rfc3339(now):
-        return None
-    return awaited(child, made)
+    return answer(request, entered, wanted, resync_after=look_again(waiting, now))
 
 
 def _train_job(request: Request, attempt: int) -> JsonObject:

@@ -15,7 +15,6 @@ from sync_hooks.api.observed import LiveObject, Told
 from sync_hooks.api.request import Request
 from sync_hooks.api.results import Waiting
 from sync_hooks.api.sync import GetObject, ListEvents, Observed, Reads, Unreadable
-from sync_hooks.api.time import rfc3339
 from sync_hooks.execution.ownership import standing, taken, what_goes
 from sync_hooks.execution.waiting import (
     CHILD_GIVE_UP_SECONDS,
@@ -44,9 +43,8 @@ def look_for(
 ) -> Reads | Waiting | GivenUp:
     """Say what is to be done about a child that is not seen yet; ``child`` is the whole object that was asked for."""
     kind, name = child["kind"], child["metadata"]["name"]
-    began = awaited(child, rfc3339(now))
-    reason, object_ = began.reason, began.object
-    waiting = wait_within(CHILD_GIVE_UP_SECONDS, old, reason, began.message, now, object_)
+    reason, object_, text = f"{kind}NotSeen", f"{kind}/{name}", f"{kind} {name} is being created"
+    waiting = wait_within(CHILD_GIVE_UP_SECONDS, old, reason, text, now, object_)
     if waiting and not is_overdue(waiting) and waited(waiting, now) <= CHILD_LIVE_READ_SECONDS:
         return waiting
     metadata = request.parent.metadata
@@ -63,13 +61,6 @@ def look_for(
         return GivenUp(f"{kind}CreationError", text)
     waiting = waiting or wait(None, f"{reason}{OVERDUE}", text, now, object_)  # it is there, or nobody knows
     return waiting.model_copy(update={"message": text})
-
-
-def awaited(child: Mapping[str, Any], since: str) -> Waiting:
-    """Return what is waited for once a child was asked for, which was at a time (RFC 3339)."""
-    kind, name = child["kind"], child["metadata"]["name"]
-    text = f"{kind} {name} is being created"
-    return Waiting(reason=f"{kind}NotSeen", message=text, since=since, object=f"{kind}/{name}")
 
 
 def look_again(waiting: Waiting, now: datetime) -> float:
