@@ -16,6 +16,7 @@ from sync_hooks.planning.plan import PLAN_KEY, Plan, Unplannable, encode, sha256
 from tests.support.asking import installed
 from tests.support.hooks import condition, live, manifest
 from tests.support.nodes import nodes
+from tests.support.overriding import patched
 from tests.support.planned import planned
 from tests.support.runs import run_spec
 
@@ -58,14 +59,6 @@ def test_pods_that_the_namespace_allows_are_planned(framework, level):
     assert check(plan, namespace=namespace(level)) == plan
 
 
-def patched(replicated_job: str, **pod: Any) -> dict[str, Any]:
-    """Patch the pods of a TrainJob, as an override may."""
-    job = {"name": replicated_job, "template": {"spec": {"template": {"spec": pod}}}}
-    spec = {"template": {"spec": {"replicatedJobs": [job]}}}
-    patches = [{"manager": "team.example.com/own", "trainingRuntimeSpec": spec}]
-    return {"overrides": [{"jobTemplate": {"spec": {"workload": {"trainJob": {"runtimePatches": patches}}}}}]}
-
-
 HOST = {"name": "host", "hostPath": {"path": "/"}}
 SAFE = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 ORDINARY = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
@@ -83,14 +76,14 @@ ORDINARY = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
     ],
 )
 def test_what_a_patch_of_the_trainjob_adds_to_pods_is_refused_as_the_namespace_would(pod, refused):
-    found = check(planned(run_spec(**patched("node", **pod))), namespace=namespace("baseline"))
+    found = check(planned(run_spec(overrides=[patched(**pod)])), namespace=namespace("baseline"))
     assert isinstance(found, Unplannable)
     assert refused in found.message
 
 
 def test_what_a_patch_of_the_trainjob_makes_safe_is_not_refused():
     pod = {"securityContext": ORDINARY, "containers": [{"name": "node", "securityContext": SAFE}]}
-    plan = planned(run_spec(**patched("node", **pod)), nodes(2, platform="onprem"))
+    plan = planned(run_spec(overrides=[patched(**pod)]), nodes(2, platform="onprem"))
     assert check(plan, namespace=namespace("restricted")) == plan
 
 

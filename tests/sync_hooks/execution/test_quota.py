@@ -12,6 +12,7 @@ from sync_hooks.execution.quota import too_small, what_is_left
 from sync_hooks.planning.plan import Plan
 from tests.support.hooks import live, manifest
 from tests.support.nodes import nodes
+from tests.support.overriding import overridden
 from tests.support.planned import planned
 from tests.support.runs import run_spec
 
@@ -83,10 +84,7 @@ def test_requests_are_no_limits_for_a_quota():
 
 def of_runtime(**pod: Any) -> dict[str, Any]:
     """Override the workers' pods in the runtime."""
-    job = {"name": "node", "template": {"spec": {"template": {"spec": pod}}}}
-    spec = {"template": {"spec": {"replicatedJobs": [job]}}}
-    kind = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainingRuntime"}
-    return {"overrides": [{"dependencies": [{**kind, "metadata": {"name": "demo-runtime"}, "spec": spec}]}]}
+    return {"overrides": [overridden(**pod)]}
 
 
 def of_trainer(resources: dict[str, Any]) -> dict[str, Any]:

@@ -9,27 +9,12 @@ import pytest
 from sync_hooks.planning.build import build
 from sync_hooks.planning.plan import Unplannable
 from tests.support.nodes import EFA, node, nodes
+from tests.support.overriding import overridden, patched
 from tests.support.planned import DEMO, planned, rendered_job, train_job_of
 from tests.support.runs import run_spec
 
 HOSTS = (node("a1", labels={"zone": "a", "rank": "7"}), node("a2", labels={"zone": "a"}), node("b1"))
 BIG = nodes(2, resources={**EFA, "cpu": "192", "memory": "2000Gi"})
-
-
-def patched(replicated_job: str = "node", **pod: Any) -> dict[str, Any]:
-    """Patch the TrainJob under a manager of the user's own."""
-    job = {"name": replicated_job, "template": {"spec": {"template": {"spec": pod}}}}
-    spec = {"template": {"spec": {"replicatedJobs": [job]}}}
-    patches = [{"manager": "team.example.com/own", "trainingRuntimeSpec": spec}]
-    return {"jobTemplate": {"spec": {"workload": {"trainJob": {"runtimePatches": patches}}}}}
-
-
-def overridden(replicated_job: str = "node", **pod: Any) -> dict[str, Any]:
-    """Change the pods of the runtime."""
-    job = {"name": replicated_job, "template": {"spec": {"template": {"spec": pod}}}}
-    spec = {"template": {"spec": {"replicatedJobs": [job]}}}
-    kind = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainingRuntime"}
-    return {"dependencies": [{**kind, "metadata": {"name": "demo-runtime"}, "spec": spec}]}
 
 
 def affinity(*terms: dict[str, Any]) -> dict[str, Any]:
@@ -133,10 +118,9 @@ def test_a_launcher_that_has_no_place_in_any_group_ends_planning(fields, change,
 
 
 def test_groups_in_which_the_launcher_has_no_place_are_named_where_others_have_one():
-    small = nodes(2, resources={**EFA, "cpu": "191"})
-    hosts = [*BIG, node("small-0", resources={**EFA, "cpu": "191"}), node("small-1", resources={**EFA, "cpu": "191"})]
-    plan = planned(run_spec("mpi", resources={"limits": {"cpu": "190"}}), hosts)
-    assert len(small) == len(plan.groups) == 2
+    small = [node(name, resources={**EFA, "cpu": "191"}) for name in ("small-0", "small-1")]
+    plan = planned(run_spec("mpi", resources={"limits": {"cpu": "190"}}), [*BIG, *small])
+    assert len(plan.groups) == 2
     assert plan.warnings[-1] == (
         "replicatedJob launcher has no node beside a worker in group 1, which would wait: small-0: 191 cpu, 192 needed"
     )
